@@ -1,0 +1,1 @@
+//! The best move of a position.

@@ -1,0 +1,1 @@
+//! One game, platform-neutral.

@@ -1,0 +1,3 @@
+//! The `seneschal` binary.
+
+fn main() {}
