@@ -10,6 +10,8 @@
 )]
 
 mod match_;
+mod perft;
+mod position;
 mod uci;
 mod version;
 
@@ -28,11 +30,15 @@ struct CommandLine {
 /// One line per subcommand, in the order the help shows them.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the UCI protocol on standard input and output.
+    /// Serve the UCI protocol on standard input and output
     Uci(uci::Uci),
-    /// Play engines against each other.
+    /// Play engines against each other
     Match(Box<match_::Match>),
-    /// Print the version and what this build was made for.
+    /// Count the leaves of the move tree, or compare counts with a file of them
+    Perft(perft::Perft),
+    /// Show what the rules say about a position or game: legal moves, outcome, claims
+    Position(position::Position),
+    /// Print the version and what this build was made for
     Version(version::Version),
 }
 
@@ -42,6 +48,8 @@ impl Command {
         match self {
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),
+            Self::Perft(command) => command.run(),
+            Self::Position(command) => command.run(),
             Self::Version(command) => command.run(),
         }
     }
