@@ -10,9 +10,9 @@
 )]
 
 mod match_;
-mod uci;
 mod perft;
 mod position;
+mod uci;
 mod version;
 
 use std::process::ExitCode;
@@ -30,9 +30,9 @@ struct CommandLine {
 /// One line per subcommand, in the order the help shows them.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the UCI protocol on standard input and output.
+    /// Serve the UCI protocol on standard input and output
     Uci(uci::Uci),
-    /// Play engines against each other.
+    /// Play engines against each other
     Match(Box<match_::Match>),
     /// Count the leaves of the move tree, or compare counts with a file of them
     Perft(perft::Perft),
