@@ -9,10 +9,13 @@
     reason = "printing is what a command line is for"
 )]
 
+mod bench;
+mod datagen;
 mod match_;
-mod uci;
 mod perft;
 mod position;
+mod tune;
+mod uci;
 mod version;
 
 use std::process::ExitCode;
@@ -30,9 +33,15 @@ struct CommandLine {
 /// One line per subcommand, in the order the help shows them.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the UCI protocol on standard input and output.
+    /// Search fixed positions and print the signature of the search
+    Bench(bench::Bench),
+    /// Play games against itself and record every position with its score
+    Datagen(datagen::Datagen),
+    /// Fit the hand-written evaluation to recorded games
+    Tune(tune::Tune),
+    /// Serve the UCI protocol on standard input and output
     Uci(uci::Uci),
-    /// Play engines against each other.
+    /// Play engines against each other
     Match(Box<match_::Match>),
     /// Count the leaves of the move tree, or compare counts with a file of them
     Perft(perft::Perft),
@@ -46,6 +55,9 @@ impl Command {
     /// Carries the command out.
     fn run(self) -> anyhow::Result<ExitCode> {
         match self {
+            Self::Bench(command) => command.run(),
+            Self::Datagen(command) => command.run(),
+            Self::Tune(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),
             Self::Perft(command) => command.run(),

@@ -4,4 +4,5 @@
     reason = "a test that cannot go on should say where, and nothing more"
 )]
 
+mod engine_match;
 mod rules;
