@@ -202,7 +202,7 @@ fn a_handle_is_a_future() {
 #[test]
 fn a_panic_costs_its_game_a_fallback_and_nothing_else() {
     let (pool, gate) = pool(one_thread(), &[Habit::Panic, Habit::Diligent]);
-    let report = submit(&pool, 1, clock(ms(1_000))).wait();
+    let report = submit(&pool, 1, clock(Duration::from_secs(600))).wait();
     assert!(is_legal(&report));
     assert_eq!(report.origin, ReportOrigin::Fallback);
     let report = submit(&pool, 2, SearchLimits::depth(1)).wait();
@@ -214,7 +214,7 @@ fn a_panic_costs_its_game_a_fallback_and_nothing_else() {
 #[test]
 fn a_search_that_said_something_before_it_failed_is_believed() {
     let (pool, _) = pool(one_thread(), &[Habit::PanicAfterInfo]);
-    let report = submit(&pool, 1, clock(ms(1_000))).wait();
+    let report = submit(&pool, 1, clock(Duration::from_secs(600))).wait();
     assert_eq!(report.origin, ReportOrigin::BestSoFar);
     assert_eq!(report.score, Score::Cp(77));
     assert!(is_legal(&report));
@@ -223,7 +223,7 @@ fn a_search_that_said_something_before_it_failed_is_believed() {
 #[test]
 fn an_illegal_answer_is_a_fault() {
     let (pool, _) = pool(one_thread(), &[Habit::Illegal]);
-    let report = submit(&pool, 1, clock(ms(1_000))).wait();
+    let report = submit(&pool, 1, clock(Duration::from_secs(600))).wait();
     assert!(is_legal(&report));
     assert_eq!(report.origin, ReportOrigin::BestSoFar);
     assert_eq!(pool.stats().faults, 1);
