@@ -121,11 +121,20 @@ fn pool(config: PoolConfig, habits: &'static [Habit]) -> (Pool, Arc<Gate>) {
     (pool, gate)
 }
 
+/// One thread that never counts as hung, however loaded the machine is.
 fn one_thread() -> PoolConfig {
     PoolConfig {
         threads: 1,
-        hang_after: Duration::from_millis(50),
+        hang_after: Duration::from_secs(30),
         ..PoolConfig::default()
+    }
+}
+
+/// One thread that counts as hung soon.
+fn impatient() -> PoolConfig {
+    PoolConfig {
+        hang_after: ms(50),
+        ..one_thread()
     }
 }
 
@@ -231,7 +240,7 @@ fn an_illegal_answer_is_a_fault() {
 
 #[test]
 fn a_hang_is_cut_off_at_the_hard_bound_and_its_thread_replaced() {
-    let (pool, gate) = pool(one_thread(), &[Habit::Hang, Habit::Diligent]);
+    let (pool, gate) = pool(impatient(), &[Habit::Hang, Habit::Diligent]);
     let begun = Instant::now();
     let hung = submit(&pool, 1, clock(ms(100)));
     let report = hung.wait();
@@ -403,7 +412,7 @@ fn a_finished_game_is_refused() {
 
 #[test]
 fn the_end_of_the_pool_leaves_nobody_without_a_move() {
-    let (pool, gate) = pool(one_thread(), &[Habit::Hang]);
+    let (pool, gate) = pool(impatient(), &[Habit::Hang]);
     let hung = submit(&pool, 1, clock(Duration::from_secs(60)));
     until("it hangs", || pool.stats().running == 1);
     let waiting = submit(&pool, 2, clock(Duration::from_secs(60)));
