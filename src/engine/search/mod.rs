@@ -3,6 +3,7 @@
 mod alphabeta;
 pub mod bench;
 mod history;
+mod mate;
 pub mod params;
 mod picker;
 mod quiescence;
@@ -126,7 +127,7 @@ fn clear_workers(variant: Variant, any: &mut (dyn Any + Send)) {
             match variant {
                 $(Variant::$name => {
                     if let Some(workers) = any.downcast_mut::<Vec<Worker<variants::$name>>>() {
-                        workers.iter_mut().for_each(|worker| worker.history.clear());
+                        workers.iter_mut().for_each(Worker::forget);
                     }
                 })*
             }
