@@ -139,6 +139,7 @@ impl MaterialSearcher {
 /// Captures of much by little first; otherwise in the order of generation.
 fn ordered(position: &Position) -> Vec<Move> {
     let variant = position.variant();
+    let (files, turn) = (position.files(), position.turn());
     let worth = |square: u8| {
         position
             .piece_at(Square(square))
@@ -147,7 +148,7 @@ fn ordered(position: &Position) -> Vec<Move> {
     let mut moves: Vec<Move> = position.legal_moves().to_vec();
     moves.sort_by_key(|&candidate| {
         Reverse(if position.is_capture(candidate) {
-            10_000 + worth(candidate.to()) * 10 - worth(candidate.from())
+            10_000 + worth(candidate.to()) * 10 - worth(candidate.from(files, turn))
         } else {
             0
         })

@@ -149,7 +149,10 @@ pub fn play_match(
 }
 
 fn openings(config: &MatchConfig, judge: Box<dyn Searcher>) -> Result<Openings, MatchError> {
-    let start = || Position::start_in(config.variant, config.mode);
+    let start = || {
+        Position::from_fen(config.variant, config.mode, config.variant.start_fen())
+            .expect("the start position of a variant is legal")
+    };
     Ok(match &config.openings {
         OpeningChoice::Listed(list) if list.is_empty() => return Err(MatchError::NoOpenings),
         OpeningChoice::Listed(list) => Openings::Listed {

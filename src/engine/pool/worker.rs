@@ -52,7 +52,7 @@ fn work(shared: &Arc<Shared>, slot: usize, generation: u64) {
     let mut last_game = None;
     while let Some(task) = wait_for_task(shared, slot, generation) {
         if searcher.is_none() {
-            searcher = catch_unwind(|| (shared.factory)()).ok();
+            searcher = catch_unwind(AssertUnwindSafe(|| (shared.factory)())).ok();
         }
         let changed_game = last_game.is_some_and(|last| last != task.game);
         last_game = Some(task.game);
