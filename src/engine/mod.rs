@@ -4,16 +4,20 @@
 //! many games, [`uci`] serves a GUI, [`arena`] plays engines against each other.
 
 pub mod arena;
+pub mod evaluation;
 mod fallback;
 pub mod limits;
 pub mod material;
 pub mod pool;
 pub mod report;
 pub mod score;
+pub mod search;
 pub mod searcher;
+pub mod see;
 pub mod stop;
 pub mod strength;
 pub mod time;
+pub mod transposition;
 pub mod uci;
 
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use seneschal::engine::{ReportOrigin, Score, SearchReport};
 use seneschal::game::{
-    ChatLine, ChatRoom, ClockReading, Clocks, CommandFailure, CommandKind, GameAction,
+    ChatLine, ChatRoom, ClockReading, Clocks, CommandFailure, CommandKind,
     GameCapabilities, GameEnd, GameEvent, GameId, GameMemory, GamePolicy, GameResult, GameRules,
     GameSession, GameSource, GameStart, GameState, Input, Moment, OfferKind, Offers, Player,
     PlayerKind, PlayerName, Rating, SearchId, SessionTerms, Status, Termination, TimeControl,
@@ -112,7 +112,7 @@ pub fn check_with(terms: SessionTerms, script: &str) -> GameSession {
         actual.push('\n');
         let (ms, rest) = line.split_once(' ').expect("a time and an input");
         let now = Moment::after_start(Duration::from_millis(ms.parse().expect("milliseconds")));
-        let input = parse(rest.trim(), now, &session, &mut start);
+        let input = parse_input(rest.trim(), now, &session, &mut start);
         for action in session.step(input, now) {
             actual.push_str(&format!("> {action}\n"));
         }
@@ -123,7 +123,8 @@ pub fn check_with(terms: SessionTerms, script: &str) -> GameSession {
     session
 }
 
-fn parse(text: &str, now: Moment, session: &GameSession, start: &mut Option<GameStart>) -> Input {
+/// One input of a script, without its time.
+pub fn parse_input(text: &str, now: Moment, session: &GameSession, start: &mut Option<GameStart>) -> Input {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     let event = match word {
         "full" => {
@@ -365,13 +366,4 @@ fn parse_report(text: &str, session: &GameSession) -> Input {
         id,
         report: Box::new(report),
     }
-}
-
-/// The commands among actions, in words.
-pub fn commands(actions: &[GameAction]) -> Vec<String> {
-    let sent = actions.iter().filter_map(|action| match action {
-        GameAction::Send(command) => Some(command.to_string()),
-        _ => None,
-    });
-    sent.collect()
 }

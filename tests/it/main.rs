@@ -1,5 +1,10 @@
 //! The one integration test crate: one module per area.
 
+mod engine_match;
 mod game_manners;
 mod game_script;
 mod game_session;
+mod game_tape;
+mod lobby_matchmaking;
+mod lobby_script;
+mod lobby_slots;
