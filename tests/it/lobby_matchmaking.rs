@@ -242,7 +242,7 @@ fn no_challenge_without_a_slot_for_bots() {
     };
     seeking(kept).check(
         "
-        1   main bots bot-a bot-b
+        1   main bots bot-b
         1   main started g1 bot-c
         2   main tick
         3   main ended g1

@@ -58,10 +58,19 @@ pub struct Stage {
 
 /// Makes a lobby with accounts `main` and `side`.
 pub fn stage(lobby: LobbyPolicy, matchmaking: MatchmakingPolicy) -> Stage {
+    stage_with(lobby, matchmaking, None)
+}
+
+/// The same, with a bound for the games of each account.
+pub fn stage_with(
+    lobby: LobbyPolicy,
+    matchmaking: MatchmakingPolicy,
+    max_games: Option<u32>,
+) -> Stage {
     let account = |name: &str| AccountTerms {
         name: AccountName::new(name),
         capabilities: lichess_lobby(),
-        max_games: None,
+        max_games,
         matchmaking: name == "main",
     };
     let accounts = vec![account("main"), account("side")];

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use seneschal::lobby::{LobbyPolicy, MatchmakingPolicy};
 
-use crate::lobby_script::{Stage, stage};
+use crate::lobby_script::{Stage, stage, stage_with};
 
 fn with(change: impl FnOnce(&mut LobbyPolicy)) -> Stage {
     let mut policy = LobbyPolicy::default();
@@ -385,14 +385,32 @@ fn unknown_ids_are_harmless() {
 }
 
 #[test]
-fn an_account_may_have_a_bound_of_its_own() {
-    let mut stage = with(|p| p.max_games = 2);
-    stage.check(
+fn accounts_share_the_slots() {
+    with(|p| p.max_games = 2).check(
         "
         1 main started g1 anna
         2 side started g2 anna
         3 main challenge c1 bert crazyhouse 180+2
         4 side ended g2
+          > main accept c1
+        ",
+    );
+}
+
+#[test]
+fn an_account_may_have_a_bound_of_its_own() {
+    let mut stage = stage_with(LobbyPolicy::default(), MatchmakingPolicy::default(), Some(1));
+    stage.check(
+        "
+        0 main online
+        0 main lists
+        0 side online
+        0 side lists
+        1 main started g1 anna
+        3 main challenge c1 bert crazyhouse 180+2
+        3 side challenge c2 bert crazyhouse 180+2
+          > side accept c2
+        4 main ended g1
           > main accept c1
         ",
     );
