@@ -1,6 +1,7 @@
 //! The one integration test crate: one module per area.
 
 mod engine_match;
+mod config_load;
 mod game_manners;
 mod game_script;
 mod game_session;
