@@ -9,6 +9,7 @@
     reason = "printing is what a command line is for"
 )]
 
+mod bench;
 mod match_;
 mod perft;
 mod position;
@@ -30,6 +31,8 @@ struct CommandLine {
 /// One line per subcommand, in the order the help shows them.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Search fixed positions and print the signature of the search
+    Bench(bench::Bench),
     /// Serve the UCI protocol on standard input and output
     Uci(uci::Uci),
     /// Play engines against each other
@@ -46,6 +49,7 @@ impl Command {
     /// Carries the command out.
     fn run(self) -> anyhow::Result<ExitCode> {
         match self {
+            Self::Bench(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),
             Self::Perft(command) => command.run(),

@@ -11,7 +11,7 @@ use crate::rules::bits::Bits;
 use crate::rules::pos::Pos;
 use crate::rules::variants::Rules;
 use crate::rules::{Color, Role};
-use features::{Tally, danger};
+use features::Tally;
 use weights::{PHASE, Weights};
 
 /// Largest absolute value of an evaluation; mates lie outside.

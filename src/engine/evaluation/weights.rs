@@ -245,11 +245,38 @@ impl Weights {
             self.linear[index::PROMOTED + r] = both((gain / 4).max(0));
         }
         let mobility: [(i16, i16); 8] = if drops {
-            [(0, 0), (3, 3), (3, 3), (2, 2), (2, 2), (0, 0), (2, 2), (2, 2)]
+            [
+                (0, 0),
+                (3, 3),
+                (3, 3),
+                (2, 2),
+                (2, 2),
+                (0, 0),
+                (2, 2),
+                (2, 2),
+            ]
         } else if losing {
-            [(0, 0), (3, 3), (2, 2), (2, 2), (2, 2), (0, 0), (0, 0), (0, 0)]
+            [
+                (0, 0),
+                (3, 3),
+                (2, 2),
+                (2, 2),
+                (2, 2),
+                (0, 0),
+                (0, 0),
+                (0, 0),
+            ]
         } else {
-            [(0, 0), (5, 5), (5, 5), (3, 5), (2, 4), (0, 0), (3, 4), (2, 4)]
+            [
+                (0, 0),
+                (5, 5),
+                (5, 5),
+                (3, 5),
+                (2, 4),
+                (0, 0),
+                (3, 4),
+                (2, 4),
+            ]
         };
         self.linear[index::MOBILITY..index::MOBILITY + 8].copy_from_slice(&mobility);
         if losing {
@@ -272,7 +299,11 @@ impl Weights {
                 6
             };
             let minor = if is_piece { minor } else { 2 };
-            let hanging = if role == Role::King { 0 } else { 8 + value / 22 };
+            let hanging = if role == Role::King {
+                0
+            } else {
+                8 + value / 22
+            };
             self.linear[index::PAWN_THREAT + r] = both(pawn);
             self.linear[index::MINOR_THREAT + r] = both(minor);
             self.linear[index::HANGING + r] = both(hanging);

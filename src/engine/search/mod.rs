@@ -147,7 +147,7 @@ fn search_with<R: Rules>(
 
 /// The wanted root moves are all illegal: any legal move is better than none.
 fn without_moves(history: &History, shared: &Shared) -> SearchReport {
-    let best = fallback_move(history.position()).unwrap_or(Move::NONE);
+    let best = fallback_move(history).unwrap_or(Move::NONE);
     SearchReport::without_search(best, ReportOrigin::Fallback, shared.stop.elapsed())
 }
 
