@@ -53,19 +53,19 @@ impl ChallengeStatus {
     }
 }
 
-/// Why a challenge was refused: the key as it is told, the key as it is sent, the sentence.
-const DECLINE_REASONS: [(&str, &str, &str); 11] = [
-    ("generic", "generic", "No games for the moment, thank you."),
-    ("later", "later", "Not now; ask again later, please."),
-    ("toofast", "tooFast", "That is too fast; ask for a slower game, please."),
-    ("tooslow", "tooSlow", "That is too slow; ask for a faster game, please."),
-    ("timecontrol", "timeControl", "Not with this time control."),
-    ("rated", "rated", "Rated games only, please."),
-    ("casual", "casual", "Casual games only, please."),
-    ("standard", "standard", "No variants at the moment."),
-    ("variant", "variant", "Not this variant."),
-    ("nobot", "noBot", "No games against bots."),
-    ("onlybot", "onlyBot", "Only games against bots."),
+/// Why a challenge was refused: the key as it is told (sent, it may have capitals), the sentence.
+const DECLINE_REASONS: [(&str, &str); 11] = [
+    ("generic", "No games for the moment, thank you."),
+    ("later", "Not now; ask again later, please."),
+    ("toofast", "That is too fast; ask for a slower game, please."),
+    ("tooslow", "That is too slow; ask for a faster game, please."),
+    ("timecontrol", "Not with this time control."),
+    ("rated", "Rated games only, please."),
+    ("casual", "Casual games only, please."),
+    ("standard", "No variants at the moment."),
+    ("variant", "Not this variant."),
+    ("nobot", "No games against bots."),
+    ("onlybot", "Only games against bots."),
 ];
 
 /// Reason of a refusal.
@@ -78,7 +78,8 @@ impl DeclineReason {
         let found = sent.and_then(|sent| {
             DECLINE_REASONS
                 .iter()
-                .position(|(key, ..)| key.eq_ignore_ascii_case(sent))
+                
+                .position(|(key, _)| key.eq_ignore_ascii_case(sent))
         });
         DeclineReason(found.unwrap_or(0))
     }
@@ -90,7 +91,7 @@ impl DeclineReason {
 
     /// `declineReason`: for people.
     pub fn sentence(self) -> &'static str {
-        DECLINE_REASONS[self.0].2
+        DECLINE_REASONS[self.0].1
     }
 }
 

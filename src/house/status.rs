@@ -100,6 +100,59 @@ impl Status {
     }
 }
 
+/// How the game ended, in a sentence for people.
+pub fn sentence(ending: Ending) -> String {
+    use EndReason as Why;
+    let Some(winner) = ending.outcome.winner() else {
+        return draw_sentence(ending.reason).to_owned();
+    };
+    let loser = !winner;
+    match ending.reason {
+        Why::Checkmate => format!("Checkmate: {winner} wins."),
+        Why::Stalemate => format!("{loser} has no move left: {winner} wins."),
+        Why::ChecksGiven => format!("{winner} has given the last check and wins."),
+        Why::KingInCenter => format!("{winner}'s king has reached the centre: {winner} wins."),
+        Why::KingExploded => format!("{loser}'s king has exploded: {winner} wins."),
+        Why::AllPiecesLost => format!("{winner} has lost every piece and wins."),
+        Why::NoMoveWins => format!("{winner} has no move left and wins."),
+        Why::FewerPieces => format!("Nobody can move on, and {winner} has fewer pieces: {winner} wins."),
+        Why::BareKing => format!("{winner} has only the king left and wins."),
+        Why::MatedWins => format!("{winner} is mated or without a move, and wins."),
+        Why::HordeDestroyed => format!("The horde is gone: {winner} wins."),
+        Why::RaceWon => format!("{winner}'s king has won the race."),
+        Why::TimeForfeit => format!("{loser} has no time left: {winner} wins."),
+        Why::Resignation => format!("{loser} has resigned: {winner} wins."),
+        Why::Abandonment => format!("{loser} has left the game: {winner} wins."),
+        other => format!("{winner} wins ({other:?})."),
+    }
+}
+
+fn draw_sentence(reason: EndReason) -> &'static str {
+    use EndReason as Why;
+    match reason {
+        Why::Stalemate => "Stalemate: no move is left, and no check is given. Draw.",
+        Why::Threefold => {
+            "The same position, with the same pieces in hand, for the third time. Draw."
+        }
+        Why::Fivefold => "The same position for the fifth time. Draw.",
+        Why::FiftyMoves => "Fifty moves of each side without a capture or a pawn move. Draw.",
+        Why::SeventyFiveMoves => {
+            "Seventy-five moves of each side without a capture or a pawn move. Draw."
+        }
+        Why::InsufficientMaterial => "Nobody can mate with what is left. Draw.",
+        Why::OppositeBishops => "Only bishops that can never meet are left. Draw.",
+        Why::MoveLimit => "The game has reached 600 moves, the most that are played here. Draw.",
+        Why::Agreement => "Draw by agreement.",
+        Why::TimeoutWithoutMatingMaterial => {
+            "The time is up, but the other side could never have mated. Draw."
+        }
+        Why::RaceTied => "Both kings have finished the race in the same turn. Draw.",
+        Why::FewerPieces => "Nobody can move on, and both sides have as many pieces. Draw.",
+        Why::Abandonment => "A player has left the game, and the other claimed a draw.",
+        _ => "Draw.",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

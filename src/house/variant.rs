@@ -1,9 +1,9 @@
 //! The variants a house offers, under Lichess's keys, and their start positions.
 
 use rand::Rng;
-use rand::seq::SliceRandom;
 
 use crate::game::{Speed, TimeControl};
+use crate::rules::starts::{shuffled_start, shuffled_starts};
 use crate::rules::{CastlingMode, Variant};
 
 /// A variant as the API names it. Lichess has a key of its own for Chess960 and for
@@ -38,7 +38,7 @@ const fn entry(
 use CastlingMode::{Chess960 as Shuffled, Standard as Fixed};
 
 /// Lichess's ten first, in its order, then those that only a house offers.
-const TABLE: [Entry; 20] = [
+const TABLE: [Entry; 21] = [
     entry("standard", "Standard", "Std", Variant::Chess, Fixed),
     entry("chess960", "Chess960", "960", Variant::Chess, Shuffled),
     entry("fromPosition", "From Position", "FEN", Variant::Chess, Shuffled),
@@ -57,6 +57,7 @@ const TABLE: [Entry; 20] = [
     entry("capablanca960", "Capablanca960", "Capa960", Variant::Capablanca, Shuffled),
     entry("capahouse960", "Capahouse960", "CapaZH960", Variant::Capahouse, Shuffled),
     entry("atomic960", "Atomic960", "Atom960", Variant::Atomic, Shuffled),
+    entry("horde960", "Horde960", "Horde960", Variant::Horde, Shuffled),
     entry("kingOfTheHill960", "King of the Hill 960", "KotH960", Variant::KingOfTheHill, Shuffled),
     entry("threeCheck960", "Three-check 960", "3check960", Variant::ThreeCheck, Shuffled),
 ];
@@ -122,8 +123,11 @@ impl HouseVariant {
 
     /// A random start position of a shuffled variant; `None` if the start is fixed.
     pub fn shuffled_start(self, rng: &mut impl Rng) -> Option<String> {
-        self.is_shuffled()
-            .then(|| shuffled_fen(self.rules(), rng))
+        if !self.is_shuffled() {
+            return None;
+        }
+        let starts = shuffled_starts(self.rules()).max(1);
+        shuffled_start(self.rules(), rng.random_range(0..starts))
     }
 }
 
@@ -150,53 +154,6 @@ pub fn perf_name(perf: &str) -> &'static str {
         "correspondence" => "Correspondence",
         key => HouseVariant::from_key(key).map_or("Standard", HouseVariant::name),
     }
-}
-
-/// Back rank for Chess960 and its wider kin: bishops on squares of both colours, the
-/// king between the rooks, everything else anywhere.
-fn shuffled_fen(rules: Variant, rng: &mut impl Rng) -> String {
-    let files = usize::from(rules.files());
-    let mut rank = vec![None; files];
-    for parity in 0..2 {
-        let file = 2 * rng.random_range(0..files / 2) + parity;
-        rank[file] = Some('b');
-    }
-    let mut free: Vec<usize> = (0..files).filter(|&f| rank[f].is_none()).collect();
-    free.shuffle(rng);
-    let others: &[char] = if files == 10 {
-        &['q', 'a', 'c', 'n', 'n']
-    } else {
-        &['q', 'n', 'n']
-    };
-    for &piece in others {
-        let file = free.pop().expect("there are more free files than pieces");
-        rank[file] = Some(piece);
-    }
-    free.sort_unstable();
-    for (file, piece) in free.into_iter().zip(['r', 'k', 'r']) {
-        rank[file] = Some(piece);
-    }
-    let black: String = rank.into_iter().flatten().collect();
-    let white = black.to_uppercase();
-    let (pawns, empty) = ("p".repeat(files), files.to_string());
-    let board = [
-        black.as_str(),
-        &pawns,
-        &empty,
-        &empty,
-        &empty,
-        &empty,
-        &pawns.to_uppercase(),
-        &white,
-    ]
-    .join("/");
-    let pocket = if rules.has_drops() { "[]" } else { "" };
-    let checks = if rules == Variant::ThreeCheck {
-        " 3+3"
-    } else {
-        ""
-    };
-    format!("{board}{pocket} w KQkq -{checks} 0 1")
 }
 
 #[cfg(test)]
@@ -232,6 +189,8 @@ mod tests {
                 let fen = variant.shuffled_start(&mut rng).unwrap();
                 let rank: Vec<char> = fen.split('/').next().unwrap().chars().collect();
                 assert_eq!(rank.len(), usize::from(variant.rules().files()));
+                let read = crate::house::game::start_position(variant, Some(&fen)).unwrap();
+                assert!(read.has_legal_move(), "{fen}");
                 let files = |c| -> Vec<usize> {
                     (0..rank.len()).filter(|&f| rank[f] == c).collect()
                 };

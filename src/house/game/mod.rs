@@ -1,17 +1,27 @@
 //! One game on the house: rules, clocks, offers, chat, presence. No I/O; time is an argument.
 
+mod presence;
+mod record;
+mod text;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::game::Speed;
-use crate::rules::{
-    Adjudication, CastlingMode, Color, EndReason, Ending, History, Move, Position,
-};
+use crate::rules::{Adjudication, Color, EndReason, Ending, History, Move, Position};
 
 use super::clock::ServerClock;
-use super::status::Status;
+use super::status::{Status, sentence};
 use super::variant::HouseVariant;
+use super::wire::{GameState, game_state};
+
+pub use presence::Claim;
+pub use record::{GameRecord, RestoreError};
+pub use text::{color_of_word, color_word, start_position};
+
+use presence::Presence;
+use text::{is_near_copy, looks_like_uci, with_default_promotion};
 
 /// Longest chat line, in characters.
 pub const CHAT_LENGTH: usize = 140;
@@ -103,22 +113,13 @@ impl Term {
     }
 }
 
-/// Whether a player is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Presence {
-    /// Streams and pages open.
-    here: u32,
-    /// Since when nobody is, ms since 1970.
-    away_since: i64,
-    /// Whether the opponent has been told, and when last.
-    told_at: Option<i64>,
-}
-
 /// What the game's watchers must be told, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     /// The state changed.
     State,
+    /// A state that has passed already, but was there to be seen.
+    Passing(Box<GameState>),
     /// Something was said.
     Chat(ChatLine),
     /// `absent` left (with the seconds after which the other may claim), or came back.
@@ -221,11 +222,6 @@ pub struct NewGame {
 impl Game {
     /// Starts a game.
     pub fn new(new: NewGame, now_ms: i64) -> Game {
-        let away = Presence {
-            here: 0,
-            away_since: now_ms,
-            told_at: None,
-        };
         Game {
             id: new.id,
             variant: new.variant,
@@ -248,7 +244,7 @@ impl Game {
             history: History::new(new.start),
             adjudication: Adjudication::SEED,
             offered_at: [None; 2],
-            presence: [away; 2],
+            presence: [Presence::away(now_ms); 2],
         }
     }
 
@@ -350,7 +346,13 @@ impl Game {
         }
         self.takeback_offer = None;
         match self.adjudication.verdict(&self.history).ending {
-            Some(ending) => notes.extend(self.finish(ending, now_ms)),
+            Some(ending) => {
+                if ending.reason == EndReason::Threefold {
+                    // Lichess claims this draw a moment after the move: the state before it is told too.
+                    notes.push(Note::Passing(Box::new(game_state(self, now_ms))));
+                }
+                notes.extend(self.finish(ending, now_ms));
+            }
             None => notes.push(Note::State),
         }
         Ok(Played {
@@ -361,7 +363,7 @@ impl Game {
 
     fn put_on_board(&mut self, color: Color, played: Move, now_ms: i64) {
         let told = self.position().uci(played);
-        self.history.play(played);
+        self.history.play_unchecked(played);
         self.moves.push(told);
         self.clock.moved(color, self.moves.len(), now_ms);
         let shown = self.clock.remaining(color, !color, now_ms);
@@ -474,7 +476,12 @@ impl Game {
 
     /// Ends the game without a result, whoever wants it.
     pub fn abort_now(&mut self, now_ms: i64) -> Vec<Note> {
-        self.close(Status::Aborted, None, "aborted".to_owned(), now_ms)
+        self.close(
+            Status::Aborted,
+            None,
+            "The game was aborted.".to_owned(),
+            now_ms,
+        )
     }
 
     /// `color` resigns; while the game can be aborted that is what happens instead.
@@ -566,28 +573,14 @@ impl Game {
 
     fn finish(&mut self, ending: Ending, now_ms: i64) -> Vec<Note> {
         let mut notes = Vec::new();
-        if self.says_why(ending.reason) {
-            notes.push(self.system(ending.reason.words().to_owned(), now_ms));
+        let sentence = sentence(ending);
+        if Status::of(ending) == Status::Draw {
+            // The status alone does not tell which of the rules drew the game.
+            notes.push(self.system(sentence.clone(), now_ms));
         }
-        notes.extend(self.close(
-            Status::of(ending),
-            ending.outcome.winner(),
-            ending.reason.words().to_owned(),
-            now_ms,
-        ));
+        let (status, winner) = (Status::of(ending), ending.outcome.winner());
+        notes.extend(self.close(status, winner, sentence, now_ms));
         notes
-    }
-
-    /// The status alone does not tell which of the rules drew the game.
-    fn says_why(&self, reason: EndReason) -> bool {
-        !matches!(
-            reason,
-            EndReason::Checkmate
-                | EndReason::Stalemate
-                | EndReason::Resignation
-                | EndReason::TimeForfeit
-                | EndReason::Abandonment
-        )
     }
 
     fn close(
@@ -609,365 +602,3 @@ impl Game {
     }
 }
 
-/// Presence and what follows from it.
-impl Game {
-    /// A stream or page of `color` was opened.
-    pub fn came(&mut self, color: Color) -> Option<Note> {
-        let presence = &mut self.presence[color.index()];
-        presence.here += 1;
-        presence.told_at.take().map(|_| Note::Gone {
-            absent: color,
-            claim_in_s: None,
-        })
-    }
-
-    /// A stream or page of `color` was closed.
-    pub fn left(&mut self, color: Color, now_ms: i64) {
-        let presence = &mut self.presence[color.index()];
-        presence.here = presence.here.saturating_sub(1);
-        if presence.here == 0 {
-            presence.away_since = now_ms;
-        }
-    }
-
-    /// Whether `color` is there.
-    pub fn is_here(&self, color: Color) -> bool {
-        self.presence[color.index()].here > 0
-    }
-
-    /// Milliseconds after which an absent player may be claimed against: 40 s, twice that in rapid, thrice in slower games.
-    fn patience_ms(&self, base_ms: i64) -> i64 {
-        match self.speed() {
-            Speed::UltraBullet | Speed::Bullet | Speed::Blitz => base_ms,
-            Speed::Rapid => base_ms * 2,
-            Speed::Classical | Speed::Correspondence => base_ms * 3,
-        }
-    }
-
-    fn claim_in_ms(&self, absent: Color, base_ms: i64, now_ms: i64) -> Option<i64> {
-        let presence = &self.presence[absent.index()];
-        let counts = presence.here == 0
-            && self.status == Status::Started
-            && self.clock.is_real_time()
-            && self.plies() >= 2;
-        counts.then(|| {
-            let gone_for = now_ms - presence.away_since.max(self.created_ms);
-            (self.patience_ms(base_ms) - gone_for).max(0)
-        })
-    }
-
-    /// Tells the opponent of an absent player how long he must wait, every five seconds.
-    pub fn watch_absence(&mut self, base_ms: i64, now_ms: i64) -> Vec<Note> {
-        const AGAIN_MS: i64 = 5_000;
-        let mut notes = Vec::new();
-        for absent in Color::ALL {
-            let Some(claim_in) = self.claim_in_ms(absent, base_ms, now_ms) else {
-                continue;
-            };
-            let presence = &mut self.presence[absent.index()];
-            // A second of absence is a reconnect, not a departure.
-            let counts = now_ms - presence.away_since >= 1_000.min(base_ms);
-            let due = presence
-                .told_at
-                .is_none_or(|at| now_ms - at >= AGAIN_MS.min(base_ms.max(1)));
-            if counts && due {
-                presence.told_at = Some(now_ms);
-                notes.push(Note::Gone {
-                    absent,
-                    claim_in_s: Some((claim_in + 999) / 1000),
-                });
-            }
-        }
-        notes
-    }
-
-    /// `color` claims the win (`victory`) or a draw against an absent opponent.
-    pub fn claim(&mut self, color: Color, victory: bool, base_ms: i64, now_ms: i64) -> Claim {
-        let refused_terms = if victory {
-            !self.clock.is_real_time()
-                || self.terms.contains(&Term::NoClaimWin)
-                || self.turn() == color
-        } else {
-            self.plies() < 2
-                || (self.terms.contains(&Term::NoEarlyDraw) && self.plies() < EARLY_PLIES)
-        };
-        if self.status.is_over() || refused_terms {
-            return Claim::Ignored;
-        }
-        let gone = self.claim_in_ms(!color, base_ms, now_ms) == Some(0);
-        if !gone || self.turn() == color {
-            return Claim::Refused;
-        }
-        let could_win = self
-            .adjudication
-            .flag(self.position(), !color)
-            .outcome
-            .winner()
-            .is_some();
-        let winner = (victory && could_win).then_some(color);
-        let words = EndReason::Abandonment.words().to_owned();
-        let notes = self.close(Status::Timeout, winner, words, now_ms);
-        if victory && winner.is_none() {
-            Claim::DrawnButRefused(notes)
-        } else {
-            Claim::Done(notes)
-        }
-    }
-}
-
-/// What became of a claim.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claim {
-    /// This game knows no such claim (now); the API says 200 and nothing happens.
-    Ignored,
-    /// The opponent is not gone (long enough): 400.
-    Refused,
-    /// The game is over.
-    Done(Vec<Note>),
-    /// The claimant could never have won: the game is drawn, and the API says 400 all the same.
-    DrawnButRefused(Vec<Note>),
-}
-
-/// What of a game is written to the disk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GameRecord {
-    /// Eight characters.
-    pub id: String,
-    /// The house's key of the variant.
-    pub variant: String,
-    /// Whether ratings are at stake.
-    pub rated: bool,
-    /// White and Black.
-    pub seats: [Seat; 2],
-    /// Clock.
-    pub clock: ServerClock,
-    /// When it was made, ms since 1970.
-    pub created_ms: i64,
-    /// When the last move was made, ms since 1970.
-    pub last_move_ms: i64,
-    /// Start position if it is not the variant's own.
-    pub initial_fen: Option<String>,
-    /// Special terms.
-    pub terms: BTreeSet<Term>,
-    /// State.
-    pub status: Status,
-    /// `white`, `black` or nobody.
-    pub winner: Option<String>,
-    /// Why it ended, in words.
-    pub reason: Option<String>,
-    /// When it ended, ms since 1970.
-    pub ended_ms: Option<i64>,
-    /// Chat.
-    pub chat: Vec<ChatLine>,
-    /// Moves in UCI, separated by spaces.
-    pub moves: String,
-    /// What the mover's clock showed after each move, in ms.
-    pub clocks: Vec<i64>,
-}
-
-/// Why a record cannot be brought back to life.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RestoreError {
-    /// A variant that is not on offer (any more).
-    #[error("game {id}: unknown variant `{variant}`")]
-    Variant {
-        /// The game.
-        id: String,
-        /// The key.
-        variant: String,
-    },
-    /// The start position cannot be read.
-    #[error("game {id}: start position `{fen}`: {reason}")]
-    Start {
-        /// The game.
-        id: String,
-        /// The position.
-        fen: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// A move that the rules refuse.
-    #[error("game {id}: move {number} `{uci}`: {reason}")]
-    Move {
-        /// The game.
-        id: String,
-        /// Which one, counted from 1.
-        number: usize,
-        /// The move.
-        uci: String,
-        /// What is wrong.
-        reason: String,
-    },
-}
-
-impl Game {
-    /// What of the game is written to the disk.
-    pub fn record(&self) -> GameRecord {
-        GameRecord {
-            id: self.id.clone(),
-            variant: self.variant.key().to_owned(),
-            rated: self.rated,
-            seats: self.seats.clone(),
-            clock: self.clock.clone(),
-            created_ms: self.created_ms,
-            last_move_ms: self.last_move_ms,
-            initial_fen: self.initial_fen.clone(),
-            terms: self.terms.clone(),
-            status: self.status,
-            winner: self.winner.map(|c| color_word(c).to_owned()),
-            reason: self.reason.clone(),
-            ended_ms: self.ended_ms,
-            chat: self.chat.clone(),
-            moves: self.moves.join(" "),
-            clocks: self.clocks.clone(),
-        }
-    }
-
-    /// Brings a game back.
-    ///
-    /// # Errors
-    /// [`RestoreError`] if the record does not hold a game by the rules.
-    pub fn restore(record: GameRecord, now_ms: i64) -> Result<Game, RestoreError> {
-        let id = record.id.clone();
-        let Some(variant) = HouseVariant::from_key(&record.variant) else {
-            return Err(RestoreError::Variant {
-                id,
-                variant: record.variant,
-            });
-        };
-        let start =
-            start_position(variant, record.initial_fen.as_deref()).map_err(|error| {
-                RestoreError::Start {
-                    id: id.clone(),
-                    fen: record.initial_fen.clone().unwrap_or_default(),
-                    reason: error,
-                }
-            })?;
-        let mut history = History::new(start);
-        for (number, uci) in (1..).zip(record.moves.split_whitespace()) {
-            let parsed = history.position().parse_uci(uci);
-            let played = parsed.map_err(|error| RestoreError::Move {
-                id: id.clone(),
-                number,
-                uci: uci.to_owned(),
-                reason: error.to_string(),
-            })?;
-            history.play(played);
-        }
-        let away = Presence {
-            here: 0,
-            away_since: now_ms,
-            told_at: None,
-        };
-        Ok(Game {
-            id,
-            variant,
-            rated: record.rated,
-            seats: record.seats,
-            clock: record.clock,
-            created_ms: record.created_ms,
-            last_move_ms: record.last_move_ms,
-            initial_fen: record.initial_fen,
-            terms: record.terms,
-            status: record.status,
-            winner: record.winner.as_deref().and_then(color_of_word),
-            reason: record.reason,
-            ended_ms: record.ended_ms,
-            draw_offer: None,
-            takeback_offer: None,
-            chat: record.chat,
-            moves: record.moves.split_whitespace().map(str::to_owned).collect(),
-            clocks: record.clocks,
-            history,
-            adjudication: Adjudication::SEED,
-            offered_at: [None; 2],
-            presence: [away; 2],
-        })
-    }
-}
-
-/// The start position of a game.
-///
-/// # Errors
-/// What the rules say against the position.
-pub fn start_position(variant: HouseVariant, fen: Option<&str>) -> Result<Position, String> {
-    let mode = variant.castling_mode();
-    match fen {
-        Some(fen) => {
-            Position::from_fen(variant.rules(), mode, fen).map_err(|error| error.to_string())
-        }
-        None if mode == CastlingMode::Standard => Ok(Position::start(variant.rules())),
-        None => Position::from_fen(variant.rules(), mode, variant.rules().start_fen())
-            .map_err(|error| error.to_string()),
-    }
-}
-
-/// `white` or `black`.
-pub fn color_word(color: Color) -> &'static str {
-    crate::game::words::color::word(color)
-}
-
-/// The side of a word.
-pub fn color_of_word(word: &str) -> Option<Color> {
-    crate::game::words::color::parse(word)
-}
-
-/// Whether a text has the form of a move, legal or not.
-fn looks_like_uci(text: &str, files: u8) -> bool {
-    let bytes = text.as_bytes();
-    let last_file = b'a' + files - 1;
-    let square = |s: &[u8]| {
-        matches!(s, [file, rank] if (b'a'..=last_file).contains(file) && (b'1'..=b'8').contains(rank))
-    };
-    match bytes {
-        [role, b'@', to @ ..] if to.len() == 2 => b"PNBRQKAC".contains(role) && square(to),
-        [from @ .., t1, t2] if from.len() == 2 => square(from) && square(&[*t1, *t2]),
-        [f1, f2, t1, t2, role] => {
-            square(&[*f1, *f2]) && square(&[*t1, *t2]) && role.is_ascii_alphabetic()
-        }
-        _ => false,
-    }
-}
-
-/// A pawn that reaches the last rank without saying what it becomes, or says it in a way
-/// that Lichess does not understand, becomes a queen.
-fn with_default_promotion(position: &Position, uci: &str) -> String {
-    let known = uci.len() == 5
-        && uci
-            .chars()
-            .last()
-            .is_some_and(|c| c.is_ascii_lowercase() && crate::rules::Role::from_char(c).is_some());
-    if known || uci.contains('@') {
-        return uci.to_owned();
-    }
-    let bare = uci.get(..4).unwrap_or(uci);
-    if uci.len() == 4 && position.parse_uci(bare).is_ok() {
-        return bare.to_owned();
-    }
-    let queened = format!("{bare}q");
-    if position.parse_uci(&queened).is_ok() {
-        queened
-    } else {
-        bare.to_owned()
-    }
-}
-
-/// Whether two lines differ by less than an eighth (or two letters).
-fn is_near_copy(a: &str, b: &str) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let bound = 2.max(a.len().min(b.len()) / 8);
-    if a.len().abs_diff(b.len()) >= bound {
-        return false;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()] < bound
-}
