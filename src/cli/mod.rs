@@ -9,6 +9,8 @@
     reason = "printing is what a command line is for"
 )]
 
+mod perft;
+mod position;
 mod version;
 
 use std::process::ExitCode;
@@ -26,7 +28,11 @@ struct CommandLine {
 /// One line per subcommand, in the order the help shows them.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print the version and what this build was made for.
+    /// Count the leaves of the move tree, or compare counts with a file of them
+    Perft(perft::Perft),
+    /// Show what the rules say about a position or game: legal moves, outcome, claims
+    Position(position::Position),
+    /// Print the version and what this build was made for
     Version(version::Version),
 }
 
@@ -34,6 +40,8 @@ impl Command {
     /// Carries the command out.
     fn run(self) -> anyhow::Result<ExitCode> {
         match self {
+            Self::Perft(command) => command.run(),
+            Self::Position(command) => command.run(),
             Self::Version(command) => command.run(),
         }
     }
