@@ -250,7 +250,11 @@ mod tests {
         let (a, b) = (Token::draw(&mut rng), Token::draw(&mut rng));
         assert_ne!(a, b);
         assert!(a.reveal().len() >= 32);
-        assert!(a.reveal().bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_'));
+        assert!(
+            a.reveal()
+                .bytes()
+                .all(|c| c.is_ascii_alphanumeric() || c == b'_')
+        );
         assert_eq!(format!("{a:?}"), "Token(***)");
         assert_eq!(TokenHash::of(a.reveal()), a.hash());
         assert_ne!(a.hash(), b.hash());

@@ -129,7 +129,8 @@ impl Archive for MemoryArchive {
                 && query.since_ms.is_none_or(|t| game.created_ms >= t)
                 && query.until_ms.is_none_or(|t| game.created_ms <= t)
         };
-        let mut found: Vec<GameRecord> = self.kept().games.values().filter(wanted).cloned().collect();
+        let mut found: Vec<GameRecord> =
+            self.kept().games.values().filter(wanted).cloned().collect();
         found.sort_by(|a, b| b.created_ms.cmp(&a.created_ms).then(a.id.cmp(&b.id)));
         found.truncate(query.limit as usize);
         ready(found)

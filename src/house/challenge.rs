@@ -57,8 +57,14 @@ impl ChallengeStatus {
 const DECLINE_REASONS: [(&str, &str); 11] = [
     ("generic", "No games for the moment, thank you."),
     ("later", "Not now; ask again later, please."),
-    ("toofast", "That is too fast; ask for a slower game, please."),
-    ("tooslow", "That is too slow; ask for a faster game, please."),
+    (
+        "toofast",
+        "That is too fast; ask for a slower game, please.",
+    ),
+    (
+        "tooslow",
+        "That is too slow; ask for a faster game, please.",
+    ),
     ("timecontrol", "Not with this time control."),
     ("rated", "Rated games only, please."),
     ("casual", "Casual games only, please."),
@@ -78,7 +84,6 @@ impl DeclineReason {
         let found = sent.and_then(|sent| {
             DECLINE_REASONS
                 .iter()
-                
                 .position(|(key, _)| key.eq_ignore_ascii_case(sent))
         });
         DeclineReason(found.unwrap_or(0))
@@ -134,9 +139,7 @@ impl Challenge {
     /// Marks it offline if its maker has not been seen.
     pub fn sweep(&mut self, now_ms: i64) {
         let real_time = matches!(self.terms.time, TimeControl::Clock { .. });
-        if self.status == ChallengeStatus::Created
-            && real_time
-            && now_ms - self.seen_ms > UNSEEN_MS
+        if self.status == ChallengeStatus::Created && real_time && now_ms - self.seen_ms > UNSEEN_MS
         {
             self.status = ChallengeStatus::Offline;
         }

@@ -100,9 +100,8 @@ impl ServerClock {
             TimeControl::Clock { .. } => {
                 if let Some(since) = self.running_since {
                     let used = (now_ms - since).max(0);
-                    let bank = &mut self.bank[mover.index()];
-                    *bank = (*bank - used).max(0);
-                    *bank += self.increment_ms();
+                    let left = (self.bank[mover.index()] - used).max(0);
+                    self.bank[mover.index()] = left + self.increment_ms();
                 }
                 if plies >= 2 {
                     self.running_since = Some(now_ms);

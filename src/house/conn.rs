@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -33,6 +33,8 @@ const HEAD_MS: i64 = 10_000;
 #[derive(Debug)]
 pub struct ConnControl {
     state: AtomicU8,
+    /// The other side has closed its end, or the connection is gone altogether.
+    gone: AtomicBool,
     reader: AtomicWaker,
     writer: AtomicWaker,
     /// Requests being answered, streams included.
@@ -48,6 +50,7 @@ impl ConnControl {
     fn new(timeline: Timeline) -> ConnControl {
         ConnControl {
             state: AtomicU8::new(OPEN),
+            gone: AtomicBool::new(false),
             reader: AtomicWaker::new(),
             writer: AtomicWaker::new(),
             busy: AtomicU32::new(0),
@@ -67,6 +70,11 @@ impl ConnControl {
         self.state.store(state, Ordering::Release);
         self.reader.wake();
         self.writer.wake();
+    }
+
+    /// Whether the connection is lost, on purpose or because the other side has closed it.
+    pub fn is_lost(&self) -> bool {
+        self.gone.load(Ordering::Acquire) || self.state.load(Ordering::Acquire) != OPEN
     }
 
     /// Notes that a request is being answered, until the guard is dropped.
@@ -139,12 +147,28 @@ impl Connections {
     }
 }
 
+/// While the house plays dead, newcomers are reset at once.
+#[derive(Debug, Clone, Default)]
+pub struct Gate(Arc<AtomicBool>);
+
+impl Gate {
+    /// Shuts or opens the gate.
+    pub fn shut(&self, shut: bool) {
+        self.0.store(shut, Ordering::Release);
+    }
+
+    fn is_shut(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
 /// A listener whose connections can be broken, at most so many at a time.
 #[derive(Debug)]
 pub struct HouseListener {
     inner: TcpListener,
     places: Arc<Semaphore>,
     connections: Connections,
+    gate: Gate,
     timeline: Timeline,
 }
 
@@ -154,12 +178,14 @@ impl HouseListener {
         inner: TcpListener,
         places: usize,
         connections: Connections,
+        gate: Gate,
         timeline: Timeline,
     ) -> HouseListener {
         HouseListener {
             inner,
             places: Arc::new(Semaphore::new(places)),
             connections,
+            gate,
             timeline,
         }
     }
@@ -177,6 +203,11 @@ impl Listener for HouseListener {
             .expect("the semaphore is never closed");
         loop {
             match self.inner.accept().await {
+                Ok((stream, _)) if self.gate.is_shut() => {
+                    if let Err(error) = stream.set_zero_linger() {
+                        tracing::debug!(%error, "the newcomer is closed instead of reset");
+                    }
+                }
                 Ok((stream, peer)) => {
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "cannot switch off Nagle's algorithm");
@@ -230,6 +261,12 @@ pub struct HouseConn {
     _place: OwnedSemaphorePermit,
 }
 
+impl Drop for HouseConn {
+    fn drop(&mut self) {
+        self.control.gone.store(true, Ordering::Release);
+    }
+}
+
 impl HouseConn {
     /// The state, after preparing the socket for a reset if there is to be one.
     fn state(&self) -> u8 {
@@ -279,10 +316,11 @@ impl AsyncRead for HouseConn {
             _ => {
                 let before = buffer.filled().len();
                 let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
-                if polled.is_ready()
-                    && buffer.filled().len() > before
-                    && self.control.busy.load(Ordering::Acquire) == 0
-                {
+                let got = buffer.filled().len() - before;
+                if polled.is_ready() && got == 0 {
+                    self.control.gone.store(true, Ordering::Release);
+                }
+                if got > 0 && self.control.busy.load(Ordering::Acquire) == 0 {
                     let now_ms = self.control.timeline.now_ms();
                     // Only the first byte counts; the answer resets it.
                     let _first = self.control.head_since.compare_exchange(

@@ -128,7 +128,10 @@ mod tests {
         assert_eq!(of("GET", "/api/bot/game/stream/abc"), Endpoint::GameStream);
         assert_eq!(of("POST", "/api/bot/game/abc/move/P@e4"), Endpoint::Move);
         assert_eq!(of("GET", "/api/bot/game/abc/move/e2e4"), Endpoint::Unknown);
-        assert_eq!(of("POST", "/api/challenge/Somebody"), Endpoint::ChallengeCreate);
+        assert_eq!(
+            of("POST", "/api/challenge/Somebody"),
+            Endpoint::ChallengeCreate
+        );
         assert_eq!(of("GET", "/api/challenge"), Endpoint::ChallengeList);
         assert_eq!(of("GET", "/"), Endpoint::Page);
         assert_eq!(Endpoint::ClaimVictory.name(), "claim-victory");

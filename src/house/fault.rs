@@ -460,12 +460,18 @@ mod tests {
         let at = |on, who, kind| engine.at_line(on, who, kind);
         assert_eq!(at(Endpoint::EventStream, "bot_b", finish), None);
         assert_eq!(at(Endpoint::GameStream, "bot_a", finish), None);
-        assert_eq!(at(Endpoint::EventStream, "bot_a", LineKind::GameStart), None);
+        assert_eq!(
+            at(Endpoint::EventStream, "bot_a", LineKind::GameStart),
+            None
+        );
         assert_eq!(
             at(Endpoint::EventStream, "bot_a", finish),
             Some(Effect::Lose)
         );
-        assert_eq!(engine.at_request(Endpoint::EventStream, Some("bot_a")), None);
+        assert_eq!(
+            engine.at_request(Endpoint::EventStream, Some("bot_a")),
+            None
+        );
         assert_eq!(engine.struck(), [1]);
     }
 
@@ -486,7 +492,11 @@ mod tests {
         let good = "[[fault]]\non = \"move\"\neffect = { html = {} }\n";
         assert!(FaultPlan::parse(good).is_ok());
         let on_line = format!("{good}[[fault]]\non = \"move\"\neffect = \"cut\"\n");
-        assert!(refused(&on_line).contains("fault 2"), "{}", refused(&on_line));
+        assert!(
+            refused(&on_line).contains("fault 2"),
+            "{}",
+            refused(&on_line)
+        );
         let never = "[[fault]]\nwhen = { nth = 0 }\neffect = { html = {} }\n";
         assert!(refused(never).contains("starts at 1"));
         let odds = "[[fault]]\nwhen = { probability = 1.5 }\neffect = { html = {} }\n";

@@ -45,7 +45,10 @@ impl Form {
 
     /// A field that is there and not empty.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(String::as_str).filter(|v| !v.is_empty())
+        self.0
+            .get(key)
+            .map(String::as_str)
+            .filter(|v| !v.is_empty())
     }
 
     /// Whether a field says yes. Absent is no.
@@ -87,7 +90,10 @@ mod tests {
 
     #[test]
     fn forms_and_json_read_alike() {
-        let form = Form::read(None, b"clock.limit=180&color=white&text=a+b%20%C3%A9&empty=&odd=%zz%4");
+        let form = Form::read(
+            None,
+            b"clock.limit=180&color=white&text=a+b%20%C3%A9&empty=&odd=%zz%4",
+        );
         let form = form.unwrap();
         assert_eq!(form.get("clock.limit"), Some("180"));
         assert_eq!(form.get("text"), Some("a b \u{e9}"));
@@ -100,6 +106,9 @@ mod tests {
         assert_eq!(form.get("days"), None);
         assert_eq!(form.get("x"), None);
         assert_eq!(Form::read(Some("application/json"), b"{"), None);
-        assert_eq!(Form::read(Some("application/json"), b" "), Some(Form::default()));
+        assert_eq!(
+            Form::read(Some("application/json"), b" "),
+            Some(Form::default())
+        );
     }
 }

@@ -115,7 +115,9 @@ pub fn sentence(ending: Ending) -> String {
         Why::KingExploded => format!("{loser}'s king has exploded: {winner} wins."),
         Why::AllPiecesLost => format!("{winner} has lost every piece and wins."),
         Why::NoMoveWins => format!("{winner} has no move left and wins."),
-        Why::FewerPieces => format!("Nobody can move on, and {winner} has fewer pieces: {winner} wins."),
+        Why::FewerPieces => {
+            format!("Nobody can move on, and {winner} has fewer pieces: {winner} wins.")
+        }
         Why::BareKing => format!("{winner} has only the king left and wins."),
         Why::MatedWins => format!("{winner} is mated or without a move, and wins."),
         Why::HordeDestroyed => format!("The horde is gone: {winner} wins."),

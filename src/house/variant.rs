@@ -41,25 +41,103 @@ use CastlingMode::{Chess960 as Shuffled, Standard as Fixed};
 const TABLE: [Entry; 21] = [
     entry("standard", "Standard", "Std", Variant::Chess, Fixed),
     entry("chess960", "Chess960", "960", Variant::Chess, Shuffled),
-    entry("fromPosition", "From Position", "FEN", Variant::Chess, Shuffled),
-    entry("crazyhouse", "Crazyhouse", "Crazy", Variant::Crazyhouse, Fixed),
+    entry(
+        "fromPosition",
+        "From Position",
+        "FEN",
+        Variant::Chess,
+        Shuffled,
+    ),
+    entry(
+        "crazyhouse",
+        "Crazyhouse",
+        "Crazy",
+        Variant::Crazyhouse,
+        Fixed,
+    ),
     entry("antichess", "Antichess", "Anti", Variant::Antichess, Fixed),
     entry("atomic", "Atomic", "Atom", Variant::Atomic, Fixed),
     entry("horde", "Horde", "Horde", Variant::Horde, Fixed),
-    entry("kingOfTheHill", "King of the Hill", "KotH", Variant::KingOfTheHill, Fixed),
-    entry("racingKings", "Racing Kings", "Racing", Variant::RacingKings, Fixed),
-    entry("threeCheck", "Three-check", "3check", Variant::ThreeCheck, Fixed),
-    entry("capablanca", "Capablanca", "Capa", Variant::Capablanca, Fixed),
-    entry("capahouse", "Capahouse", "CapaZH", Variant::Capahouse, Fixed),
+    entry(
+        "kingOfTheHill",
+        "King of the Hill",
+        "KotH",
+        Variant::KingOfTheHill,
+        Fixed,
+    ),
+    entry(
+        "racingKings",
+        "Racing Kings",
+        "Racing",
+        Variant::RacingKings,
+        Fixed,
+    ),
+    entry(
+        "threeCheck",
+        "Three-check",
+        "3check",
+        Variant::ThreeCheck,
+        Fixed,
+    ),
+    entry(
+        "capablanca",
+        "Capablanca",
+        "Capa",
+        Variant::Capablanca,
+        Fixed,
+    ),
+    entry(
+        "capahouse",
+        "Capahouse",
+        "CapaZH",
+        Variant::Capahouse,
+        Fixed,
+    ),
     entry("suicide", "Suicide", "Suicide", Variant::Suicide, Fixed),
     entry("losers", "Losers", "Losers", Variant::Losers, Fixed),
-    entry("crazyhouse960", "Crazyhouse960", "Crazy960", Variant::Crazyhouse, Shuffled),
-    entry("capablanca960", "Capablanca960", "Capa960", Variant::Capablanca, Shuffled),
-    entry("capahouse960", "Capahouse960", "CapaZH960", Variant::Capahouse, Shuffled),
-    entry("atomic960", "Atomic960", "Atom960", Variant::Atomic, Shuffled),
+    entry(
+        "crazyhouse960",
+        "Crazyhouse960",
+        "Crazy960",
+        Variant::Crazyhouse,
+        Shuffled,
+    ),
+    entry(
+        "capablanca960",
+        "Capablanca960",
+        "Capa960",
+        Variant::Capablanca,
+        Shuffled,
+    ),
+    entry(
+        "capahouse960",
+        "Capahouse960",
+        "CapaZH960",
+        Variant::Capahouse,
+        Shuffled,
+    ),
+    entry(
+        "atomic960",
+        "Atomic960",
+        "Atom960",
+        Variant::Atomic,
+        Shuffled,
+    ),
     entry("horde960", "Horde960", "Horde960", Variant::Horde, Shuffled),
-    entry("kingOfTheHill960", "King of the Hill 960", "KotH960", Variant::KingOfTheHill, Shuffled),
-    entry("threeCheck960", "Three-check 960", "3check960", Variant::ThreeCheck, Shuffled),
+    entry(
+        "kingOfTheHill960",
+        "King of the Hill 960",
+        "KotH960",
+        Variant::KingOfTheHill,
+        Shuffled,
+    ),
+    entry(
+        "threeCheck960",
+        "Three-check 960",
+        "3check960",
+        Variant::ThreeCheck,
+        Shuffled,
+    ),
 ];
 
 impl HouseVariant {
@@ -191,9 +269,8 @@ mod tests {
                 assert_eq!(rank.len(), usize::from(variant.rules().files()));
                 let read = crate::house::game::start_position(variant, Some(&fen)).unwrap();
                 assert!(read.has_legal_move(), "{fen}");
-                let files = |c| -> Vec<usize> {
-                    (0..rank.len()).filter(|&f| rank[f] == c).collect()
-                };
+                let files =
+                    |c| -> Vec<usize> { (0..rank.len()).filter(|&f| rank[f] == c).collect() };
                 let (rooks, king, bishops) = (files('r'), files('k'), files('b'));
                 assert!(rooks[0] < king[0] && king[0] < rooks[1], "{fen}");
                 assert_ne!(bishops[0] % 2, bishops[1] % 2, "{fen}");

@@ -194,7 +194,10 @@ fn game_of(game: &Game, color: Color, now_ms: i64) -> Map<String, Value> {
     set("gameId", json!(game.id));
     set("fen", json!(lichess_fen(&game.position().fen())));
     set("color", json!(color_word(color)));
-    set("lastMove", json!(game.moves.last().map_or(String::new(), |m| last_move(m))));
+    set(
+        "lastMove",
+        json!(game.moves.last().map_or(String::new(), |m| last_move(m))),
+    );
     set("source", json!("friend"));
     set(
         "status",
@@ -315,7 +318,11 @@ pub fn challenge_json(
         set("rematchOf", json!(game));
     }
     if let Some(direction) = direction {
-        let word = if direction == Direction::In { "in" } else { "out" };
+        let word = if direction == Direction::In {
+            "in"
+        } else {
+            "out"
+        };
         set("direction", json!(word));
     }
     let start = challenge.initial_fen.clone().or_else(|| {
@@ -493,10 +500,7 @@ mod tests {
             "rnQ~q1b1r/ppp1k1pp/8/8/8/8/PPPP1PPP/RNBQKBNR/PPPBnq b KQ - 0 5"
         );
         assert_eq!(lichess_fen("8/8[] w - - 0 1"), "8/8/ w - - 0 1");
-        assert_eq!(
-            lichess_fen("8/8 w KQkq - 3+1 4 9"),
-            "8/8 w KQkq - 4 9 +0+2"
-        );
+        assert_eq!(lichess_fen("8/8 w KQkq - 3+1 4 9"), "8/8 w KQkq - 4 9 +0+2");
         assert_eq!(lichess_fen("8/8 w - - 0 1"), "8/8 w - - 0 1");
     }
 

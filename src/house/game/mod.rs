@@ -387,7 +387,10 @@ impl Game {
             }
             (false, Some(_)) => {
                 self.draw_offer = None;
-                vec![self.say(color, "cancels the draw offer", now_ms), Note::State]
+                vec![
+                    self.say(color, "cancels the draw offer", now_ms),
+                    Note::State,
+                ]
             }
             (false, None) => Vec::new(),
         }
@@ -601,4 +604,3 @@ impl Game {
         vec![Note::State, Note::Finished]
     }
 }
-

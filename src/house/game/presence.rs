@@ -148,4 +148,3 @@ pub enum Claim {
     /// The claimant could never have won: the game is drawn, and the API says 400 all the same.
     DrawnButRefused(Vec<Note>),
 }
-

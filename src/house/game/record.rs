@@ -119,14 +119,13 @@ impl Game {
                 variant: record.variant,
             });
         };
-        let start =
-            start_position(variant, record.initial_fen.as_deref()).map_err(|error| {
-                RestoreError::Start {
-                    id: id.clone(),
-                    fen: record.initial_fen.clone().unwrap_or_default(),
-                    reason: error,
-                }
-            })?;
+        let start = start_position(variant, record.initial_fen.as_deref()).map_err(|error| {
+            RestoreError::Start {
+                id: id.clone(),
+                fen: record.initial_fen.clone().unwrap_or_default(),
+                reason: error,
+            }
+        })?;
         let mut history = History::new(start);
         for (number, uci) in (1..).zip(record.moves.split_whitespace()) {
             let parsed = history.position().parse_uci(uci);
@@ -164,4 +163,3 @@ impl Game {
         })
     }
 }
-

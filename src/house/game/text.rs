@@ -34,9 +34,7 @@ pub fn color_of_word(word: &str) -> Option<Color> {
 pub(super) fn looks_like_uci(text: &str, files: u8) -> bool {
     let bytes = text.as_bytes();
     let last_file = b'a' + files - 1;
-    let square = |s: &[u8]| {
-        matches!(s, [file, rank] if (b'a'..=last_file).contains(file) && (b'1'..=b'8').contains(rank))
-    };
+    let square = |s: &[u8]| matches!(s, [file, rank] if (b'a'..=last_file).contains(file) && (b'1'..=b'8').contains(rank));
     match bytes {
         [role, b'@', to @ ..] if to.len() == 2 => b"PNBRQKAC".contains(role) && square(to),
         [from @ .., t1, t2] if from.len() == 2 => square(from) && square(&[*t1, *t2]),

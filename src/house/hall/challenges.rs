@@ -89,12 +89,7 @@ impl Hall {
     ///
     /// # Errors
     /// 404 if it is not open or not for the caller.
-    pub fn decline(
-        &self,
-        caller: &Caller,
-        id: &str,
-        reason: DeclineReason,
-    ) -> Result<(), Refusal> {
+    pub fn decline(&self, caller: &Caller, id: &str, reason: DeclineReason) -> Result<(), Refusal> {
         self.command(|state, now_ms| {
             let challenge = state.challenge_for(caller, id, now_ms)?;
             if !challenge.status.is_open() {

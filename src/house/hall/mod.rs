@@ -5,6 +5,7 @@
 //! and push lines into the queues of the streams. Nothing in here waits.
 
 mod challenges;
+mod people;
 mod play;
 mod streams;
 mod tick;
@@ -30,7 +31,7 @@ use super::refusal::Refusal;
 use super::time::Timeline;
 use super::violation::{Violation, ViolationKind, Violations};
 
-pub use play::{ClaimAnswer, GameSummary};
+pub use play::{ClaimAnswer, FinishedGames, GameSummary};
 pub use streams::{OpenStream, StreamKey};
 
 /// Finished games that stay at hand for late streams; older ones come from the archive.
@@ -94,7 +95,7 @@ struct State {
     dirty_games: BTreeSet<String>,
     dirty_accounts: BTreeSet<String>,
     changed_games: BTreeSet<String>,
-    finished: Vec<GameSummary>,
+    finished: FinishedGames,
     rng: StdRng,
     next_serial: u64,
     closing: bool,
@@ -167,7 +168,7 @@ impl Hall {
                 dirty_games: BTreeSet::new(),
                 dirty_accounts: BTreeSet::new(),
                 changed_games: BTreeSet::new(),
-                finished: Vec::new(),
+                finished: FinishedGames::default(),
                 rng,
                 next_serial: 0,
                 closing: false,
@@ -233,7 +234,9 @@ impl Hall {
                 state.accounts.insert(account.id(), account);
             }
             for token in tokens {
-                state.tokens.insert(token.hash, (token.account, token.scopes));
+                state
+                    .tokens
+                    .insert(token.hash, (token.account, token.scopes));
             }
             for record in games {
                 state.resume(record, now_ms);

@@ -1,14 +1,14 @@
 //! Commands in games, and what the players and watchers are told of them.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::rules::Color;
 
 use super::super::account::Account;
-use super::super::game::{
-    Claim, Game, GameRecord, Note, PlayRefusal, Room, color_word,
-};
+use super::super::game::{Claim, Game, GameRecord, Note, PlayRefusal, Room, color_word};
 use super::super::limits::Limited;
 use super::super::lines::{Line, LineKind};
 use super::super::refusal::Refusal;
@@ -56,6 +56,39 @@ impl GameSummary {
             reason: game.reason.clone().unwrap_or_default(),
             plies: game.plies(),
         }
+    }
+}
+
+/// Games that finished since the house was started: the latest in order, all of them as counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FinishedGames {
+    /// The last [`FinishedGames::KEPT`], oldest first.
+    pub latest: VecDeque<GameSummary>,
+    /// Number of games by variant, aborted ones left out.
+    pub by_variant: BTreeMap<&'static str, u64>,
+    /// Number of aborted games.
+    pub aborted: u64,
+}
+
+impl FinishedGames {
+    /// Summaries that are kept.
+    pub const KEPT: usize = 4_096;
+
+    fn add(&mut self, summary: GameSummary) {
+        if summary.status == Status::Aborted.name() {
+            self.aborted += 1;
+        } else {
+            *self.by_variant.entry(summary.variant).or_default() += 1;
+        }
+        if self.latest.len() == Self::KEPT {
+            self.latest.pop_front();
+        }
+        self.latest.push_back(summary);
+    }
+
+    /// Number of games that were not aborted.
+    pub fn total(&self) -> u64 {
+        self.by_variant.values().sum()
     }
 }
 
@@ -160,7 +193,7 @@ impl Hall {
     /// # Errors
     /// 400 if this game allows none.
     pub fn give_time(&self, caller: &Caller, game: &str, seconds: i64) -> Result<(), Refusal> {
-        self.in_game(caller, game, |game, color, now_ms| {
+        self.in_game(caller, game, |game, color, _| {
             game.give_time(color, seconds).map_err(Refusal::bad)
         })
     }
@@ -196,13 +229,7 @@ impl Hall {
     ///
     /// # Errors
     /// 404 for games of others.
-    pub fn chat(
-        &self,
-        caller: &Caller,
-        game: &str,
-        room: Room,
-        text: &str,
-    ) -> Result<(), Refusal> {
+    pub fn chat(&self, caller: &Caller, game: &str, room: Room, text: &str) -> Result<(), Refusal> {
         self.command(|state, now_ms| {
             let color = state.seat_for_bot(game, caller, now_ms)?;
             let Some(live) = state.games.get_mut(game) else {
@@ -285,8 +312,8 @@ impl Hall {
         games.into_iter().map(|game| game.id.clone()).collect()
     }
 
-    /// Games that finished since the house was started, in order.
-    pub fn finished(&self) -> Vec<GameSummary> {
+    /// Games that finished since the house was started.
+    pub fn finished(&self) -> FinishedGames {
         self.lock().finished.clone()
     }
 
@@ -418,7 +445,7 @@ impl State {
             "game over"
         );
         self.count_result(id);
-        self.finished.push(summary);
+        self.finished.add(summary);
         self.tell_players(id, LineKind::GameFinish, now_ms);
         self.recent.push_back(id.to_owned());
         if self.recent.len() > RECENT_GAMES

@@ -181,7 +181,11 @@ impl<'a> Picture<'a> {
         for file in 0..files {
             let square = Square::new(file, bottom_rank, files);
             let (x, y) = self.corner(square);
-            let on = if self.is_light(square) { "on-l" } else { "on-d" };
+            let on = if self.is_light(square) {
+                "on-l"
+            } else {
+                "on-d"
+            };
             let letter = char::from(b'a' + file);
             self.put(format_args!(
                 r#"<text class="coord {on}" x="{}" y="{}">{letter}</text>"#,
@@ -192,7 +196,11 @@ impl<'a> Picture<'a> {
         for rank in 0..8 {
             let square = Square::new(right_file, rank, files);
             let (x, y) = self.corner(square);
-            let on = if self.is_light(square) { "on-l" } else { "on-d" };
+            let on = if self.is_light(square) {
+                "on-l"
+            } else {
+                "on-d"
+            };
             self.put(format_args!(
                 r#"<text class="coord {on}" x="{}" y="{}">{}</text>"#,
                 x + CELL - 17,
@@ -245,7 +253,11 @@ impl<'a> Picture<'a> {
     fn strips(&mut self, color: Color, below: bool) {
         let board_end = self.top + 8 * CELL;
         let mut y = if below { board_end } else { 0 };
-        let name_y = if below { board_end + self.strip_height() - NAME_STRIP } else { 0 };
+        let name_y = if below {
+            board_end + self.strip_height() - NAME_STRIP
+        } else {
+            0
+        };
         if self.view.players.is_some() && !below {
             y += NAME_STRIP;
         }

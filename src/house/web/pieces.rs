@@ -125,6 +125,9 @@ mod tests {
             }
         }
         assert_eq!(drawings.len(), Role::ALL.len());
-        assert!(!all.contains("style="), "the content policy forbids inline styles");
+        assert!(
+            !all.contains("style="),
+            "the content policy forbids inline styles"
+        );
     }
 }
