@@ -11,6 +11,7 @@ pub mod generate;
 pub mod geometry;
 pub mod hand;
 pub mod history;
+pub mod checks;
 mod intrinsics;
 mod make;
 pub mod material;
