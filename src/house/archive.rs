@@ -65,6 +65,10 @@ pub trait Archive: Send + Sync + std::fmt::Debug + 'static {
     fn game(&self, id: &str) -> ArchiveFuture<Option<GameRecord>>;
     /// Games, latest first.
     fn games(&self, query: GameQuery) -> ArchiveFuture<Vec<GameRecord>>;
+    /// Whether somebody else (another process) has written since the last call.
+    fn changed_elsewhere(&self) -> ArchiveFuture<bool> {
+        ready(false)
+    }
 }
 
 /// An archive that forgets everything when the process ends.

@@ -173,6 +173,7 @@ impl House {
         tasks.spawn(serve(listener, Arc::clone(&app), stop.clone()));
         tasks.spawn(tick(Arc::clone(&app), config.tick, stop.clone()));
         tasks.spawn(keep(Arc::clone(&app), stop.clone()));
+        tasks.spawn(watch_archive(Arc::clone(&app), stop.clone()));
         tasks.spawn(restart_on_demand(
             Arc::clone(&app),
             gate,
@@ -393,6 +394,30 @@ async fn keep(app: Arc<App>, stop: CancellationToken) {
             tracing::warn!(%error, "changes cannot be written; they are tried again");
             tokio::time::sleep(Duration::from_millis(500)).await;
             app.hall.dirty.notify_one();
+        }
+    }
+}
+
+/// Accounts and tokens that another process has added are taken in.
+async fn watch_archive(app: Arc<App>, stop: CancellationToken) {
+    let mut look = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            _ = look.tick() => {}
+        }
+        let news = async {
+            if !app.archive.changed_elsewhere().await? {
+                return Ok(None);
+            }
+            let accounts = app.archive.accounts().await?;
+            Ok::<_, ArchiveError>(Some((accounts, app.archive.tokens().await?)))
+        };
+        match news.await {
+            Ok(None) => {}
+            Ok(Some((accounts, tokens))) => app.hall.refresh(accounts, tokens),
+            Err(error) => tracing::warn!(%error, "accounts cannot be read again"),
         }
     }
 }

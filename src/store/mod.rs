@@ -132,6 +132,13 @@ impl Store {
             })
     }
 
+    /// A number that changes when another connection, in this process or another, has written.
+    pub fn foreign_version(&self) -> Pending<i64> {
+        self.submit("read the data version", |c| {
+            c.pragma_query_value(None, "data_version", |row| row.get(0))
+        })
+    }
+
     /// Resolves once everything submitted before it is committed.
     pub fn flush(&self) -> Pending<()> {
         self.submit("flush", |_| Ok(()))

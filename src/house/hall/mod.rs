@@ -244,6 +244,17 @@ impl Hall {
         });
     }
 
+    /// Takes in accounts that are new, and exactly these tokens: others have been revoked.
+    pub fn refresh(&self, accounts: Vec<Account>, tokens: Vec<TokenRecord>) {
+        self.command(|state, _| {
+            for account in accounts {
+                state.accounts.entry(account.id()).or_insert(account);
+            }
+            let entry = |token: TokenRecord| (token.hash, (token.account, token.scopes));
+            state.tokens = tokens.into_iter().map(entry).collect();
+        });
+    }
+
     /// Forgets what a restart forgets: streams, challenges, games in memory.
     pub fn forget_volatile(&self) {
         self.command(|state, _| {
