@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod house;
 mod match_;
 mod perft;
 mod position;
@@ -37,6 +38,8 @@ enum Command {
     Uci(uci::Uci),
     /// Play engines against each other
     Match(Box<match_::Match>),
+    /// Open a house: a Lichess-shaped server of your own, with a page
+    House(Box<house::House>),
     /// Count the leaves of the move tree, or compare counts with a file of them
     Perft(perft::Perft),
     /// Show what the rules say about a position or game: legal moves, outcome, claims
@@ -52,6 +55,7 @@ impl Command {
             Self::Bench(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),
+            Self::House(command) => command.run(),
             Self::Perft(command) => command.run(),
             Self::Position(command) => command.run(),
             Self::Version(command) => command.run(),

@@ -9,3 +9,6 @@ mod game_tape;
 mod lobby_matchmaking;
 mod lobby_script;
 mod lobby_slots;
+mod house;
+mod store_basics;
+mod store_kill;
