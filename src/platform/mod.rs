@@ -30,6 +30,14 @@
 //!    sends a fresh `Full` later. Chat of the game may be dropped.
 //! 7. Everything is stamped with the instant at which the bytes arrived.
 
+pub mod backoff;
+pub mod call;
+pub mod error;
+pub mod governor;
+pub mod http;
+pub mod lichess;
+pub mod ndjson;
+
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
