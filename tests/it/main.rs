@@ -1,1 +1,4 @@
 //! The one integration test crate: one module per area.
+mod lichess_fake;
+mod lichess_loop;
+mod lichess_rig;
