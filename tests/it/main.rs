@@ -2,3 +2,4 @@
 mod lichess_fake;
 mod lichess_loop;
 mod lichess_rig;
+mod lichess_contract;
