@@ -12,3 +12,7 @@ mod lobby_slots;
 mod house;
 mod store_basics;
 mod store_kill;
+mod lichess_fake;
+mod lichess_loop;
+mod lichess_rig;
+mod lichess_contract;
