@@ -165,33 +165,38 @@ impl Lobby {
         );
     }
 
-    /// Draws one of the offers that this account's platform serves.
+    /// The next of the offers that this account's platform serves: by weight and evenly, so that also the first few games
+    /// of a run show the proportions (every offer gains its weight each time, the highest is taken and pays the sum).
     fn draw_offer(&mut self, account: &AccountName) -> Option<(usize, Offer)> {
-        let served = self.account(account).terms.capabilities.variants.clone();
-        let rated_games = self.account(account).terms.capabilities.rated_games;
-        let offers: Vec<(usize, Offer)> = self
-            .matchmaking
-            .offers
-            .iter()
-            .enumerate()
-            .filter(|(index, offer)| {
-                let variant = offer.parsed_variant();
-                !self.disabled_offers.contains_key(index)
-                    && variant.is_some_and(|v| served.contains(&v))
-                    && (rated_games || !offer.rated)
-            })
-            .map(|(index, offer)| (index, offer.clone()))
-            .collect();
-        let total: u32 = offers.iter().map(|(_, offer)| offer.weight).sum();
-        if total == 0 {
-            return None;
+        let offers = &self.matchmaking.offers;
+        let disabled = &self.disabled_offers;
+        let state = self
+            .accounts
+            .get_mut(account)
+            .expect("step lets only known accounts in, and none is ever removed");
+        let capabilities = &state.terms.capabilities;
+        state.turns.resize(offers.len(), 0);
+        let served = |index: usize, offer: &Offer| {
+            let variant = offer.parsed_variant();
+            !disabled.contains_key(&index)
+                && variant.is_some_and(|v| capabilities.variants.contains(&v))
+                && (capabilities.rated_games || !offer.rated)
+        };
+        let mut total = 0;
+        let mut best: Option<usize> = None;
+        for (index, offer) in offers.iter().enumerate() {
+            if !served(index, offer) {
+                continue;
+            }
+            total += i64::from(offer.weight);
+            state.turns[index] += i64::from(offer.weight);
+            if best.is_none_or(|best| state.turns[index] > state.turns[best]) {
+                best = Some(index);
+            }
         }
-        let mut ticket = self.rng.random_range(0..total);
-        offers.into_iter().find(|(_, offer)| {
-            let hit = ticket < offer.weight;
-            ticket = ticket.saturating_sub(offer.weight);
-            hit
-        })
+        let index = best?;
+        state.turns[index] -= total;
+        Some((index, offers[index].clone()))
     }
 
     /// Draws one of the bots that may be asked; those we played least today first.

@@ -186,6 +186,8 @@ pub(crate) struct Account {
     /// A list was asked for at this moment.
     listing: Option<Moment>,
     next_challenge: Moment,
+    /// How much each offer is ahead of or behind its share; see the drawing of offers.
+    turns: Vec<i64>,
 }
 
 /// The lobby of all accounts.
@@ -224,6 +226,7 @@ impl Lobby {
                 bots: None,
                 listing: None,
                 next_challenge: Moment::default(),
+                turns: Vec::new(),
                 terms,
             };
             (state.terms.name.clone(), state)

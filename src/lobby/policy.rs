@@ -164,7 +164,7 @@ pub struct MatchmakingPolicy {
     pub block: Vec<String>,
     /// If not empty: only these players.
     pub only: Vec<String>,
-    /// What to propose; one is drawn by weight.
+    /// What to propose, each as often as its weight says.
     pub offers: Vec<Offer>,
 }
 
