@@ -126,7 +126,7 @@ impl Match {
                     write_error.get_or_insert(error);
                 }
             }
-            if tally.games() % every == 0 {
+            if tally.games().is_multiple_of(every) {
                 println!("{tally}");
             }
         };

@@ -9,10 +9,13 @@
     reason = "printing is what a command line is for"
 )]
 
+mod bench;
+mod datagen;
 mod house;
 mod match_;
 mod perft;
 mod position;
+mod tune;
 mod uci;
 mod version;
 
@@ -31,6 +34,12 @@ struct CommandLine {
 /// One line per subcommand, in the order the help shows them.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Search fixed positions and print the signature of the search
+    Bench(bench::Bench),
+    /// Play games against itself and record every position with its score
+    Datagen(datagen::Datagen),
+    /// Fit the hand-written evaluation to recorded games
+    Tune(tune::Tune),
     /// Serve the UCI protocol on standard input and output
     Uci(uci::Uci),
     /// Play engines against each other
@@ -49,6 +58,9 @@ impl Command {
     /// Carries the command out.
     fn run(self) -> anyhow::Result<ExitCode> {
         match self {
+            Self::Bench(command) => command.run(),
+            Self::Datagen(command) => command.run(),
+            Self::Tune(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),
             Self::House(command) => command.run(),

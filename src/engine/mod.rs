@@ -17,6 +17,7 @@ pub mod see;
 pub mod stop;
 pub mod strength;
 pub mod time;
+pub mod training;
 pub mod transposition;
 pub mod uci;
 
@@ -43,11 +44,15 @@ pub struct EngineConfig {
 pub type NewSearcher = Arc<dyn Fn(&EngineConfig) -> Box<dyn Searcher> + Send + Sync>;
 
 /// The engine's searcher, with a table of its own. The one place that says which one it is.
-pub fn new_searcher(_config: &EngineConfig) -> Box<dyn Searcher> {
-    Box::new(material::MaterialSearcher::default())
+pub fn new_searcher(config: &EngineConfig) -> Box<dyn Searcher> {
+    let table = Arc::new(transposition::Table::new(config.hash_bytes));
+    Box::new(search::AlphaBeta::new(table, config.threads))
 }
 
 /// A factory for the pool: all searchers made by it share one transposition table.
 pub fn searcher_factory(config: EngineConfig) -> pool::SearcherFactory {
-    Arc::new(move || new_searcher(&config))
+    let table = Arc::new(transposition::Table::new(config.hash_bytes));
+    Arc::new(move || {
+        Box::new(search::AlphaBeta::new(Arc::clone(&table), config.threads)) as Box<dyn Searcher>
+    })
 }

@@ -68,7 +68,14 @@ pub fn see_ge<R: Rules>(pos: &Pos<R>, m: Move, threshold: i32, values: &Values) 
     if balance - at_risk >= 0 {
         return true;
     }
-    exchange(pos, to, occupied | BitsOf::<R>::of(to), !us, balance - at_risk, values) == us
+    exchange(
+        pos,
+        to,
+        occupied | BitsOf::<R>::of(to),
+        !us,
+        balance - at_risk,
+        values,
+    ) == us
 }
 
 /// Plays the exchange on with the least valuable piece each time; the side that wins it. `balance` is negative: the
@@ -97,7 +104,11 @@ fn exchange<R: Rules>(
         if role == Role::King {
             // A king takes last, and only what nobody protects.
             let is_protected = (attackers & pos.side(!side)).any();
-            return if is_protected && R::ROYAL { !side } else { side };
+            return if is_protected && R::ROYAL {
+                !side
+            } else {
+                side
+            };
         }
         occupied ^= BitsOf::<R>::of(square);
         attackers |= tables.rook(to, occupied) & straight;

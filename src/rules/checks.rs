@@ -83,7 +83,6 @@ impl<R: Rules> Pos<R> {
         if info.squares[role.index()].has(m.to()) {
             return true;
         }
-        info.discoverers.has(from)
-            && !Self::tables().through(info.king, from).has(m.to())
+        info.discoverers.has(from) && !Self::tables().through(info.king, from).has(m.to())
     }
 }

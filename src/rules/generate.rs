@@ -285,9 +285,7 @@ impl<R: Rules> Pos<R> {
             ..Kinds::ALL
         };
         self.walk(kinds, mover, &mut finder);
-        finder.found
-            && (is_capture || !self.must_capture())
-            && (!Self::TRIED || self.survives(m))
+        finder.found && (is_capture || !self.must_capture()) && (!Self::TRIED || self.survives(m))
     }
 
     fn drop_is_legal(&self, m: Move) -> bool {

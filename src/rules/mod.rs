@@ -6,12 +6,12 @@
 
 pub mod adjudication;
 pub mod bits;
+pub mod checks;
 pub mod ending;
 pub mod generate;
 pub mod geometry;
 pub mod hand;
 pub mod history;
-pub mod checks;
 mod intrinsics;
 mod make;
 pub mod material;

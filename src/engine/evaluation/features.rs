@@ -229,13 +229,7 @@ fn pieces<R: Rules, T: Tally>(
 }
 
 #[inline(always)]
-fn open_file<R: Rules, T: Tally>(
-    pos: &Pos<R>,
-    color: Color,
-    square: u8,
-    sign: i32,
-    tally: &mut T,
-) {
+fn open_file<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, square: u8, sign: i32, tally: &mut T) {
     let file = R::G::file(square % R::G::FILES);
     let pawns = pos.role(Role::Pawn) & file;
     if (pawns & pos.side(color)).none() {
@@ -365,11 +359,7 @@ fn king_danger<R: Rules, T: Tally>(
     let shield = pos.pieces(color, Role::Pawn);
     let front = R::G::forward(color, set | (near & R::G::rank(king / R::G::FILES)));
     let further = R::G::forward(color, front);
-    tally.danger(
-        color,
-        danger::SHELTER_NEAR,
-        (shield & front).count() as i32,
-    );
+    tally.danger(color, danger::SHELTER_NEAR, (shield & front).count() as i32);
     tally.danger(
         color,
         danger::SHELTER_FAR,
@@ -399,8 +389,8 @@ fn pawns<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, sign: i32, tally: &mut 
     let doubled = own & R::G::forward(color, front);
     tally.add(index::DOUBLED, sign * doubled.count() as i32);
     let files = front | fill(own, !color, R::G::FILES);
-    let beside = ((files & !R::G::FIRST_FILE).down(1))
-        | ((files & !R::G::file(R::G::FILES - 1)).up(1));
+    let beside =
+        ((files & !R::G::FIRST_FILE).down(1)) | ((files & !R::G::file(R::G::FILES - 1)).up(1));
     let isolated = own & !beside;
     tally.add(index::ISOLATED, sign * isolated.count() as i32);
     // The enemy's pawns guard the squares they could ever attack or stand on.

@@ -4,6 +4,7 @@
 //! games with an endgame the linear terms fade from one set of values to another as pieces leave the board.
 
 pub mod features;
+pub mod table;
 pub mod values;
 pub mod weights;
 
@@ -11,7 +12,7 @@ use crate::rules::bits::Bits;
 use crate::rules::pos::Pos;
 use crate::rules::variants::Rules;
 use crate::rules::{Color, Role};
-use features::{Tally, danger};
+use features::Tally;
 use weights::{PHASE, Weights};
 
 /// Largest absolute value of an evaluation; mates lie outside.

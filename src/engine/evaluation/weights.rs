@@ -245,11 +245,38 @@ impl Weights {
             self.linear[index::PROMOTED + r] = both((gain / 4).max(0));
         }
         let mobility: [(i16, i16); 8] = if drops {
-            [(0, 0), (3, 3), (3, 3), (2, 2), (2, 2), (0, 0), (2, 2), (2, 2)]
+            [
+                (0, 0),
+                (3, 3),
+                (3, 3),
+                (2, 2),
+                (2, 2),
+                (0, 0),
+                (2, 2),
+                (2, 2),
+            ]
         } else if losing {
-            [(0, 0), (3, 3), (2, 2), (2, 2), (2, 2), (0, 0), (0, 0), (0, 0)]
+            [
+                (0, 0),
+                (3, 3),
+                (2, 2),
+                (2, 2),
+                (2, 2),
+                (0, 0),
+                (0, 0),
+                (0, 0),
+            ]
         } else {
-            [(0, 0), (5, 5), (5, 5), (3, 5), (2, 4), (0, 0), (3, 4), (2, 4)]
+            [
+                (0, 0),
+                (5, 5),
+                (5, 5),
+                (3, 5),
+                (2, 4),
+                (0, 0),
+                (3, 4),
+                (2, 4),
+            ]
         };
         self.linear[index::MOBILITY..index::MOBILITY + 8].copy_from_slice(&mobility);
         if losing {
@@ -272,7 +299,11 @@ impl Weights {
                 6
             };
             let minor = if is_piece { minor } else { 2 };
-            let hanging = if role == Role::King { 0 } else { 8 + value / 22 };
+            let hanging = if role == Role::King {
+                0
+            } else {
+                8 + value / 22
+            };
             self.linear[index::PAWN_THREAT + r] = both(pawn);
             self.linear[index::MINOR_THREAT + r] = both(minor);
             self.linear[index::HANGING + r] = both(hanging);
@@ -365,10 +396,35 @@ impl Weights {
     }
 }
 
+/// The tuned tables, one file a variant.
+const fn tuned(variant: Variant) -> &'static str {
+    match variant {
+        Variant::Chess => include_str!("tables/chess.txt"),
+        Variant::Crazyhouse => include_str!("tables/crazyhouse.txt"),
+        Variant::Capablanca => include_str!("tables/capablanca.txt"),
+        Variant::Capahouse => include_str!("tables/capahouse.txt"),
+        Variant::ThreeCheck => include_str!("tables/3check.txt"),
+        Variant::KingOfTheHill => include_str!("tables/kingofthehill.txt"),
+        Variant::Antichess => include_str!("tables/antichess.txt"),
+        Variant::Suicide => include_str!("tables/suicide.txt"),
+        Variant::Losers => include_str!("tables/losers.txt"),
+        Variant::Atomic => include_str!("tables/atomic.txt"),
+        Variant::Horde => include_str!("tables/horde.txt"),
+        Variant::RacingKings => include_str!("tables/racingkings.txt"),
+    }
+}
+
 /// The weights in use for a variant.
 #[must_use]
 pub fn weights(variant: Variant) -> &'static Weights {
-    static TABLES: LazyLock<Vec<Weights>> =
-        LazyLock::new(|| Variant::ALL.into_iter().map(Weights::initial).collect());
+    static TABLES: LazyLock<Vec<Weights>> = LazyLock::new(|| {
+        Variant::ALL
+            .into_iter()
+            .map(|variant| {
+                Weights::from_text(variant, tuned(variant))
+                    .expect("the tables in the program are read by a test")
+            })
+            .collect()
+    });
     &TABLES[variant as usize]
 }

@@ -276,13 +276,8 @@ impl<R: Rules> Worker<R> {
         let surplus = ((node.eval - beta) / 200).clamp(0, 3);
         let reduction = 3 + node.depth / 4 + surplus;
         self.make_null(ply);
-        let value = -self.search::<false>(
-            ply + 1,
-            -beta,
-            -beta + 1,
-            node.depth - reduction,
-            !node.cut,
-        );
+        let value =
+            -self.search::<false>(ply + 1, -beta, -beta + 1, node.depth - reduction, !node.cut);
         self.unmake();
         if self.stopped {
             return Some(0);
@@ -296,8 +291,7 @@ impl<R: Rules> Worker<R> {
         }
         // At depth the refutation is verified without passing, against positions in which to move is to lose.
         self.null_from = ply + (node.depth - reduction).max(0) as usize * 3 / 4;
-        let verified =
-            self.search::<false>(ply, beta - 1, beta, node.depth - reduction, false);
+        let verified = self.search::<false>(ply, beta - 1, beta, node.depth - reduction, false);
         self.null_from = 0;
         (verified >= beta).then_some(value)
     }
@@ -311,7 +305,7 @@ impl<R: Rules> Worker<R> {
     }
 
     fn search_moves<const PV: bool>(&mut self, node: &Node, mut alpha: i32, beta: i32) -> i32 {
-        let Node { ply, depth, .. } = *node;
+        let ply = node.ply;
         let original_alpha = alpha;
         let rows = self.rows(ply);
         let info = self.pos(ply).check_info();
@@ -437,7 +431,10 @@ impl<R: Rules> Worker<R> {
     }
 
     /// Whether a late or losing move is left out. May tell the picker to skip the rest.
-    #[expect(clippy::too_many_arguments, reason = "the move loop's state, passed on in registers")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the move loop's state, passed on in registers"
+    )]
     #[inline(always)]
     fn prune_move(
         &self,
@@ -529,7 +526,10 @@ impl<R: Rules> Worker<R> {
     }
 
     /// Searches one move, first reduced and with an empty window where that is enough.
-    #[expect(clippy::too_many_arguments, reason = "the move loop's state, passed on in registers")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the move loop's state, passed on in registers"
+    )]
     #[inline(always)]
     fn try_move<const PV: bool>(
         &mut self,

@@ -239,7 +239,11 @@ pub fn origin_and_piece<R: Rules>(pos: &Pos<R>, m: Move) -> (u8, u8) {
 #[inline(always)]
 pub fn victim<R: Rules>(pos: &Pos<R>, m: Move) -> u8 {
     let code = pos.code(m.to());
-    if code < 16 { code & 7 } else { Role::Pawn as u8 }
+    if code < 16 {
+        code & 7
+    } else {
+        Role::Pawn as u8
+    }
 }
 
 #[inline(always)]

@@ -285,14 +285,8 @@ impl<R: Rules> Worker<R> {
     #[inline(always)]
     pub fn hand_key(&self, ply: usize) -> u64 {
         let pos = &self.positions[ply];
-        let mut key = pos
-            .hand(Color::White)
-            .0
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            ^ pos
-                .hand(Color::Black)
-                .0
-                .wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        let mut key = pos.hand(Color::White).0.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ pos.hand(Color::Black).0.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
         if !R::DROPS {
             for role in crate::rules::Role::ALL {
                 for color in Color::ALL {

@@ -97,7 +97,7 @@ impl Session {
             Command::Display => self.display(),
             Command::Eval => {
                 if let Some(history) = &self.history {
-                    let position = history.position().clone();
+                    let position = Box::new(history.position().clone());
                     return self.thinker.send(Job::Explain(position));
                 }
             }
@@ -208,7 +208,7 @@ impl Session {
         self.stop = stop.clone();
         if let Some(depth) = go.perft {
             return self.thinker.send(Job::Perft {
-                position: history.position().clone(),
+                position: Box::new(history.position().clone()),
                 depth,
                 stop,
             });
@@ -230,8 +230,8 @@ impl Session {
             stop.start_pondering();
         }
         self.thinker.send(Job::Search {
-            history,
-            limits,
+            history: Box::new(history),
+            limits: Box::new(limits),
             stop,
         })
     }
