@@ -433,7 +433,7 @@ impl State {
         self.games
             .insert(id.clone(), Live::new(Game::new(new, now_ms)));
         self.dirty_games.insert(id.clone());
-        self.changed_games.insert(id.clone());
+        self.changed.insert(id.clone());
         tracing::info!(game.id = %id, variant = variant.key(), "game begins");
         self.tell_players(&id, LineKind::GameStart, now_ms);
         Ok(())

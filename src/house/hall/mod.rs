@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, broadcast};
 
 use crate::rules::Color;
 
@@ -36,6 +36,9 @@ pub use streams::{OpenStream, StreamKey};
 
 /// Finished games that stay at hand for late streams; older ones come from the archive.
 const RECENT_GAMES: usize = 512;
+
+/// Changes that a watcher may be behind before it is told that it missed some.
+const CHANGES: usize = 1_024;
 
 /// Settings of the hall.
 #[derive(Debug, Clone)]
@@ -71,8 +74,8 @@ pub struct Hall {
     pub timeline: Timeline,
     /// Wakes whoever writes changed games to the archive.
     pub dirty: Notify,
-    /// Wakes whoever shows changed games to watchers.
-    pub seen: Notify,
+    /// Ids of games and challenges that have changed, for whoever shows them.
+    pub changes: broadcast::Sender<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -94,7 +97,8 @@ struct State {
     judgements: Vec<Judgement>,
     dirty_games: BTreeSet<String>,
     dirty_accounts: BTreeSet<String>,
-    changed_games: BTreeSet<String>,
+    /// Games and challenges that this command has changed.
+    changed: BTreeSet<String>,
     finished: FinishedGames,
     rng: StdRng,
     next_serial: u64,
@@ -167,7 +171,7 @@ impl Hall {
                 judgements: Vec::new(),
                 dirty_games: BTreeSet::new(),
                 dirty_accounts: BTreeSet::new(),
-                changed_games: BTreeSet::new(),
+                changed: BTreeSet::new(),
                 finished: FinishedGames::default(),
                 rng,
                 next_serial: 0,
@@ -175,7 +179,7 @@ impl Hall {
             }),
             timeline,
             dirty: Notify::new(),
-            seen: Notify::new(),
+            changes: broadcast::channel(CHANGES).0,
         }
     }
 
@@ -191,13 +195,14 @@ impl Hall {
             let now_ms = self.timeline.now_ms();
             let result = run(&mut state, now_ms);
             let dirty = !state.dirty_games.is_empty() || !state.dirty_accounts.is_empty();
-            (result, dirty, !state.changed_games.is_empty())
+            (result, dirty, std::mem::take(&mut state.changed))
         };
         if dirty {
             self.dirty.notify_one();
         }
-        if changed {
-            self.seen.notify_one();
+        for id in changed {
+            // Nobody watches: that is no error.
+            drop(self.changes.send(id.into()));
         }
         result
     }

@@ -292,13 +292,6 @@ impl Hall {
         Some(look(&state.games.get(game)?.game, now_ms))
     }
 
-    /// Ids of the games that changed since the last call.
-    pub fn take_changed(&self) -> Vec<String> {
-        std::mem::take(&mut self.lock().changed_games)
-            .into_iter()
-            .collect()
-    }
-
     /// Ids of running games, newest first.
     pub fn running(&self) -> Vec<String> {
         let state = self.lock();
@@ -422,7 +415,7 @@ impl State {
             }
         }
         self.dirty_games.insert(id.to_owned());
-        self.changed_games.insert(id.to_owned());
+        self.changed.insert(id.to_owned());
         if finished {
             self.finish(id, now_ms);
         }
@@ -498,7 +491,7 @@ impl State {
                 let turn = game.turn();
                 game.clock.resumed(last_move_ms, turn, now_ms);
                 tracing::info!(game.id = %game.id, plies = game.plies(), "game resumed");
-                self.changed_games.insert(game.id.clone());
+                self.changed.insert(game.id.clone());
                 self.dirty_games.insert(game.id.clone());
                 self.games.insert(game.id.clone(), Live::new(game));
             }

@@ -3,7 +3,7 @@
 //! A change is drawn once and handed to every watcher. A watcher who is too slow to
 //! take every change gets the present state of everything instead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use serde::Serialize;
 use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
 use crate::rules::{Color, MoveKind, Square};
@@ -206,21 +206,44 @@ fn last_move_words(game: &Game) -> String {
 /// Draws what changed and hands it to the watchers, until the house closes.
 pub(in super::super) async fn run(app: Arc<App>, stop: CancellationToken) {
     let mut sweep = tokio::time::interval(Duration::from_secs(2));
+    let mut changes = app.hall.changes.subscribe();
+    draw(&app, app.hall.running());
     loop {
         tokio::select! {
             biased;
             () = stop.cancelled() => return,
-            () = app.hall.seen.notified() => {
+            changed = changes.recv() => {
                 tokio::time::sleep(GATHER).await;
-                draw_changes(&app);
+                match gather(changed, &mut changes) {
+                    Some(ids) => draw(&app, ids),
+                    // Too many to have kept up with: all of them may have changed.
+                    None => draw(&app, app.hall.running()),
+                }
             }
             _ = sweep.tick() => drop_old(&app),
         }
     }
 }
 
-fn draw_changes(app: &App) {
-    for id in app.hall.take_changed() {
+/// All changes that have arrived; `None` if some were missed.
+fn gather(
+    first: Result<Arc<str>, RecvError>,
+    changes: &mut broadcast::Receiver<Arc<str>>,
+) -> Option<BTreeSet<String>> {
+    let mut ids = BTreeSet::from([first.ok()?.to_string()]);
+    loop {
+        match changes.try_recv() {
+            Ok(id) => {
+                ids.insert(id.to_string());
+            }
+            Err(TryRecvError::Lagged(_)) => return None,
+            Err(TryRecvError::Empty | TryRecvError::Closed) => return Some(ids),
+        }
+    }
+}
+
+fn draw(app: &App, ids: impl IntoIterator<Item = String>) {
+    for id in ids {
         // The game is copied under the hall's lock and drawn outside of it.
         let Some((game, now_ms)) = app.hall.look(&id, |game, now_ms| (game.clone(), now_ms)) else {
             continue;
