@@ -4,14 +4,18 @@
 //! the API and the page with the id of the account that sent them, change the state
 //! and push lines into the queues of the streams. Nothing in here waits.
 
+mod answers;
 mod challenges;
+mod page;
 mod people;
 mod play;
+mod seeks;
 mod streams;
 mod tick;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -30,8 +34,13 @@ use super::lines::LineQueue;
 use super::refusal::Refusal;
 use super::time::Timeline;
 use super::violation::{Violation, ViolationKind, Violations};
+use answers::Samples;
+use seeks::Seek;
 
+pub use answers::AnswerTimes;
+pub use page::{Ahead, PageGuard, PageView, Viewer, Waiting};
 pub use play::{ClaimAnswer, FinishedGames, GameSummary};
+pub use seeks::SeekView;
 pub use streams::{OpenStream, StreamKey};
 
 /// Finished games that stay at hand for late streams; older ones come from the archive.
@@ -84,6 +93,9 @@ struct State {
     accounts: BTreeMap<String, Account>,
     tokens: HashMap<TokenHash, (String, Scopes)>,
     challenges: BTreeMap<String, Pending>,
+    seeks: BTreeMap<String, Seek>,
+    /// Offers that became games at another address, and when.
+    moved_on: HashMap<String, (String, i64)>,
     games: HashMap<String, Live>,
     /// Ids of finished games in `games`, oldest first.
     recent: std::collections::VecDeque<String>,
@@ -100,6 +112,7 @@ struct State {
     /// Games and challenges that this command has changed.
     changed: BTreeSet<String>,
     finished: FinishedGames,
+    answers: HashMap<String, Samples>,
     rng: StdRng,
     next_serial: u64,
     closing: bool,
@@ -110,6 +123,8 @@ struct State {
 struct Pending {
     challenge: Challenge,
     keep_alive: Vec<Arc<LineQueue>>,
+    /// Pages on which the challenger waits.
+    waiting: u32,
 }
 
 /// A game and the streams on it.
@@ -117,6 +132,12 @@ struct Pending {
 struct Live {
     game: Game,
     streams: Vec<GameStream>,
+    /// Who wants another game with the same opponent, by which challenge.
+    rematch: Option<(Color, String)>,
+    /// The game after this one.
+    next: Option<String>,
+    /// Who was told that it is his turn, at which ply and when, to measure his answer.
+    told: Option<(Color, usize, Instant)>,
     /// Last move accepted from each side and the ply it made, to recognise repetitions of a request.
     accepted: [Option<(usize, String)>; 2],
 }
@@ -161,6 +182,8 @@ impl Hall {
                 accounts: BTreeMap::new(),
                 tokens: HashMap::new(),
                 challenges: BTreeMap::new(),
+                seeks: BTreeMap::new(),
+                moved_on: HashMap::new(),
                 games: HashMap::new(),
                 recent: std::collections::VecDeque::new(),
                 event_streams: HashMap::new(),
@@ -173,6 +196,7 @@ impl Hall {
                 dirty_accounts: BTreeSet::new(),
                 changed: BTreeSet::new(),
                 finished: FinishedGames::default(),
+                answers: HashMap::new(),
                 rng,
                 next_serial: 0,
                 closing: false,
@@ -344,8 +368,13 @@ impl Hall {
         })
     }
 
-    /// Who is behind a token.
+    /// Who is behind a token of the API; sessions of browsers are none.
     pub fn caller(&self, token: TokenHash) -> Option<Caller> {
+        self.caller_of_any(token)
+            .filter(|caller| !caller.scopes.has_any(&[page::PAGE_SCOPE]))
+    }
+
+    fn caller_of_any(&self, token: TokenHash) -> Option<Caller> {
         let state = self.lock();
         let (account, scopes) = state.tokens.get(&token)?;
         Some(Caller {
