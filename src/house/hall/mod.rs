@@ -136,6 +136,8 @@ struct Live {
     rematch: Option<(Color, String)>,
     /// The game after this one.
     next: Option<String>,
+    /// Grows with every change.
+    version: u64,
     /// Who was told that it is his turn, at which ply and when, to measure his answer.
     told: Option<(Color, usize, Instant)>,
     /// Last move accepted from each side and the ply it made, to recognise repetitions of a request.
@@ -219,7 +221,13 @@ impl Hall {
             let now_ms = self.timeline.now_ms();
             let result = run(&mut state, now_ms);
             let dirty = !state.dirty_games.is_empty() || !state.dirty_accounts.is_empty();
-            (result, dirty, std::mem::take(&mut state.changed))
+            let changed = std::mem::take(&mut state.changed);
+            for id in &changed {
+                if let Some(live) = state.games.get_mut(id) {
+                    live.version += 1;
+                }
+            }
+            (result, dirty, changed)
         };
         if dirty {
             self.dirty.notify_one();

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::super::account::{Account, AccountError, AccountKind, Scopes, Token};
 use super::super::archive::TokenRecord;
 use super::super::challenge::{Challenge, ChallengeStatus, Terms};
-use super::super::game::{Game, color_word};
+use super::super::game::{Game, PlayRefusal, Room, color_word};
+use super::super::limits::Limited;
 use super::super::refusal::Refusal;
 use super::super::wire::show_clock;
 use super::{Caller, Hall, State};
@@ -81,6 +82,8 @@ pub struct PageView {
     pub rematch: Option<&'static str>,
     /// The game after this one.
     pub next: Option<String>,
+    /// Number of the state; grows with every change.
+    pub version: u64,
 }
 
 /// A page that is open on a game or on what may become one. Dropping it closes it.
@@ -185,6 +188,54 @@ impl Hall {
                 rematch_of: None,
             });
             Ok(id)
+        })
+    }
+
+    /// A move on the page. Unlike one through the API it is no violation when it is refused:
+    /// people slip.
+    ///
+    /// # Errors
+    /// 400 with the reason, 404 for games of others.
+    pub fn page_move(&self, caller: &Caller, id: &str, uci: &str) -> Result<(), Refusal> {
+        self.in_game(caller, id, |game, color, now_ms| {
+            match game.play(color, uci, None, now_ms) {
+                Ok(played) => Ok(played.notes),
+                Err(PlayRefusal::Malformed(uci)) => Err(Refusal::bad(format!("{uci} is no move"))),
+                Err(PlayRefusal::NotYourTurn) => Err(Refusal::bad("It is not your turn")),
+                Err(PlayRefusal::Illegal(reason)) => Err(Refusal::bad(reason)),
+            }
+        })
+    }
+
+    /// A line of chat from the page: players talk in their room, others in the watchers'.
+    ///
+    /// # Errors
+    /// 404 if there is no such game.
+    pub fn page_chat(&self, caller: &Caller, id: &str, text: &str) -> Result<(), Refusal> {
+        self.command(|state, now_ms| {
+            let name = state.account(&caller.account)?.name.clone();
+            let Some(live) = state.games.get_mut(id) else {
+                return Err(Refusal::NOT_FOUND);
+            };
+            let room = match live.game.color_of(&caller.account) {
+                Some(_) => Room::Player,
+                None => Room::Spectator,
+            };
+            let note = live.game.chat(&name, room, text, now_ms);
+            state.deliver(id, note.into_iter().collect(), now_ms);
+            Ok(())
+        })
+    }
+
+    /// Counts something that is limited.
+    ///
+    /// # Errors
+    /// 429.
+    pub fn charge(&self, what: Limited, who: &str) -> Result<(), Refusal> {
+        self.command(|state, now_ms| {
+            state.refuse_if_closing()?;
+            let charged = state.meter.charge(what, who, 1, now_ms);
+            charged.map_err(|_| Refusal::too_many())
         })
     }
 
@@ -300,6 +351,7 @@ impl Hall {
             may_claim,
             rematch: live.rematch.as_ref().map(|(by, _)| color_word(*by)),
             next: live.next.clone(),
+            version: live.version,
             game,
         })
     }

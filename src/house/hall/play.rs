@@ -518,6 +518,7 @@ impl Live {
             streams: Vec::new(),
             rematch: None,
             next: None,
+            version: 0,
             told: None,
             accepted: [None, None],
         }

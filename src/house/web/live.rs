@@ -49,6 +49,8 @@ const GATHER: Duration = Duration::from_millis(10);
 pub struct Page {
     changes: broadcast::Sender<Bytes>,
     boards: Mutex<BTreeMap<String, Board>>,
+    /// The last frame of each game that those who only watch are told, by address and side.
+    shared: Mutex<BTreeMap<(String, bool), (u64, Bytes)>>,
     watchers: AtomicUsize,
     sequence: AtomicU64,
 }
@@ -58,6 +60,7 @@ impl Default for Page {
         Page {
             changes: broadcast::channel(BACKLOG).0,
             boards: Mutex::new(BTreeMap::new()),
+            shared: Mutex::new(BTreeMap::new()),
             watchers: AtomicUsize::new(0),
             sequence: AtomicU64::new(0),
         }
@@ -116,6 +119,32 @@ impl Page {
         all
     }
 
+    /// The frame of this version of a game, drawn by the first who asks for it.
+    pub(super) fn shared_frame(
+        &self,
+        id: &str,
+        version: u64,
+        flip: bool,
+        draw: impl FnOnce() -> Bytes,
+    ) -> Bytes {
+        // The map is whole between any two statements here.
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (id.to_owned(), flip);
+        if let Some((known, frame)) = shared.get(&key)
+            && *known == version
+        {
+            return frame.clone();
+        }
+        let frame = draw();
+        shared.insert(key, (version, frame.clone()));
+        frame
+    }
+
+    fn forget_shared(&self, id: &str) {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|(game, _), _| game != id);
+    }
+
     fn frame(&self, event: &str, json: &str) -> Bytes {
         let id = self.sequence.fetch_add(1, Ordering::Relaxed);
         Bytes::from(format!("id: {id}\nevent: {event}\ndata: {json}\n\n"))
@@ -144,8 +173,6 @@ pub(super) fn board_of(game: &Game, now_ms: i64) -> Board {
         }
     };
     let last = last_move_words(game);
-    let rated = if game.rated { "rated" } else { "casual" };
-    let time = show_clock(game.clock.time());
     let view = BoardView {
         last_move: last_squares(game),
         label: format!(
@@ -158,7 +185,7 @@ pub(super) fn board_of(game: &Game, now_ms: i64) -> Board {
     };
     Board {
         id: game.id.clone(),
-        title: format!("{} · {time} · {rated}", game.variant.name()),
+        title: title_of(game),
         svg: board_svg(game.position(), &view),
         players: [player(Color::White), player(Color::Black)],
         turn: (!game.status.is_over()).then(|| color_word(game.turn())),
@@ -168,6 +195,13 @@ pub(super) fn board_of(game: &Game, now_ms: i64) -> Board {
         created_ms: game.created_ms,
         ended_ms: game.ended_ms,
     }
+}
+
+/// Variant, clock and whether it is rated, in words.
+pub(super) fn title_of(game: &Game) -> String {
+    let rated = if game.rated { "rated" } else { "casual" };
+    let time = show_clock(game.clock.time());
+    format!("{} · {time} · {rated}", game.variant.name())
 }
 
 /// The squares that the last move touched.
@@ -271,6 +305,7 @@ fn drop_old(app: &App) {
         .collect();
     for id in old {
         app.page.boards().remove(&id);
+        app.page.forget_shared(&id);
         let frame = app.page.frame("gone", &to_json(&id));
         drop(app.page.changes.send(frame));
     }
@@ -278,10 +313,9 @@ fn drop_old(app: &App) {
 
 /// `GET /live`.
 pub(super) async fn events(State(app): State<Arc<App>>) -> Response {
-    let watcher = Watcher::new(&app);
-    if app.page.watchers.load(Ordering::Relaxed) > MAX_WATCHERS {
+    let Some(watcher) = Watcher::new(&app) else {
         return (StatusCode::SERVICE_UNAVAILABLE, "too many watchers").into_response();
-    }
+    };
     let changes = app.page.changes.subscribe();
     let first = Some(app.page.everything());
     let state = (watcher, changes, first);
@@ -305,16 +339,19 @@ pub(super) async fn events(State(app): State<Arc<App>>) -> Response {
 }
 
 /// Counts somebody who watches.
-struct Watcher {
+pub(super) struct Watcher {
     app: Arc<App>,
 }
 
 impl Watcher {
-    fn new(app: &Arc<App>) -> Watcher {
-        app.page.watchers.fetch_add(1, Ordering::Relaxed);
-        Watcher {
+    /// One more, if there is room.
+    pub(super) fn new(app: &Arc<App>) -> Option<Watcher> {
+        let before = app.page.watchers.fetch_add(1, Ordering::Relaxed);
+        let watcher = Watcher {
             app: Arc::clone(app),
-        }
+        };
+        // If not, dropping it gives the place back.
+        (before < MAX_WATCHERS).then_some(watcher)
     }
 }
 
