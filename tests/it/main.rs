@@ -24,3 +24,5 @@ mod lobby_slots;
 mod rules;
 mod store_basics;
 mod store_kill;
+mod lichess_contract;
+mod lichess_contract_game;
