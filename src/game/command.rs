@@ -1,5 +1,7 @@
 //! What we want sent in a game, in the imperative and without a platform's words.
 
+use serde::{Deserialize, Serialize};
+
 use crate::rules::{Move, Position};
 
 use super::event::ChatRoom;
@@ -80,7 +82,8 @@ pub struct PlayMove {
 }
 
 /// A command without its content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CommandKind {
     /// A move.
     Play {
@@ -113,7 +116,8 @@ pub enum CommandKind {
 }
 
 /// What one player can propose to the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OfferKind {
     /// A draw.
     Draw,
@@ -126,7 +130,8 @@ pub enum OfferKind {
 }
 
 /// What is known about a command that did not succeed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CommandFailure {
     /// The platform said no for good; repeating it is pointless.
     Refused {

@@ -7,6 +7,7 @@ pub mod command;
 pub mod event;
 pub mod facts;
 pub mod time;
+pub mod words;
 
 pub use command::{CommandFailure, CommandKind, GameCommand, OfferKind, PlayMove};
 pub use event::{

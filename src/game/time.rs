@@ -72,7 +72,10 @@ impl TimeControl {
         let Self::Clock { initial, increment } = self else {
             return Speed::Correspondence;
         };
-        match initial.saturating_add(increment.saturating_mul(40)).as_secs() {
+        match initial
+            .saturating_add(increment.saturating_mul(40))
+            .as_secs()
+        {
             0..=29 => Speed::UltraBullet,
             30..=179 => Speed::Bullet,
             180..=479 => Speed::Blitz,
@@ -96,9 +99,7 @@ impl std::fmt::Display for TimeControl {
 }
 
 /// Speed class of a game.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speed {
     /// Estimated below 30 seconds a side.
