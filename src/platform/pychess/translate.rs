@@ -10,7 +10,8 @@ use crate::game::{
 use crate::lobby::{
     Challenge, ChallengeDirection, ChallengeId, ColorChoice, DeclineReason, OfferedVariant,
 };
-use crate::rules::{CastlingMode, Color, Variant};
+use crate::platform::GameNotice;
+use crate::rules::{CastlingMode, Color, Move, Position, Variant};
 
 use super::page::GamePage;
 use super::request::{BadId, PathId};
@@ -89,6 +90,29 @@ impl KnownGame {
         }
     }
 
+    /// What a start notice tells. Right after connecting it can be a game that was accepted before; later a game that we
+    /// accepted nothing for is a rematch.
+    pub fn from_start(start: &wire::GameStart, replayed: bool) -> KnownGame {
+        KnownGame {
+            chess960: start.chess960,
+            source: Some(if replayed {
+                GameSource::Other
+            } else {
+                GameSource::Rematch
+            }),
+            ..KnownGame::default()
+        }
+    }
+
+    /// What a list of running games tells.
+    pub fn from_list(game: &wire::LiveGame) -> KnownGame {
+        KnownGame {
+            chess960: Some(game.chess960),
+            source: Some(GameSource::Other),
+            ..KnownGame::default()
+        }
+    }
+
     /// Fills what is still unknown.
     pub fn complete(&mut self, other: &KnownGame) {
         self.chess960 = self.chess960.or(other.chess960);
@@ -120,6 +144,16 @@ pub fn list_name(variant: Variant, mode: CastlingMode) -> Option<&'static str> {
         CastlingMode::Standard => Some(plain),
         CastlingMode::Chess960 => variant.supports_chess960().then_some(*shuffled),
     }
+}
+
+/// Everything that the server and our rules have in common.
+pub fn all() -> Vec<(Variant, CastlingMode)> {
+    let both = |variant: Variant| [(variant, CastlingMode::Standard), (variant, CastlingMode::Chess960)];
+    NAMES
+        .iter()
+        .flat_map(|(variant, _, _)| both(*variant))
+        .filter(|(variant, mode)| list_name(*variant, *mode).is_some())
+        .collect()
 }
 
 /// The capability header for the enabled variants. Twins are entries of their own; the server silently drops names it does
@@ -261,6 +295,66 @@ pub fn castling_mode(known: Option<bool>, fen: Option<&str>) -> CastlingMode {
     mode(known.unwrap_or_else(by_files))
 }
 
+/// Our side, if one of these is us.
+pub fn our_color(white: &str, black: &str, us: &PlayerName) -> Option<Color> {
+    if PlayerName::new(white) == *us {
+        Some(Color::White)
+    } else if PlayerName::new(black) == *us {
+        Some(Color::Black)
+    } else {
+        None
+    }
+}
+
+/// That a game of ours is on, by its id and what is known of it.
+pub fn started(id: &PathId, known: &KnownGame) -> GameNotice {
+    let accepted = known.source == Some(GameSource::Challenge);
+    GameNotice {
+        id: GameId::new(id.as_str()),
+        challenge: accepted.then(|| ChallengeId::new(id.as_str())),
+        color: None,
+        opponent: known.opponent.clone(),
+        source: known.source.clone().unwrap_or(GameSource::Rematch),
+        our_turn: None,
+        our_time: None,
+        playable: true,
+    }
+}
+
+/// That a game of ours is on, by a list of running games; `None` for a game of others.
+pub fn listed(
+    id: &PathId,
+    game: &wire::LiveGame,
+    known: &KnownGame,
+    us: &PlayerName,
+) -> Option<GameNotice> {
+    let color = our_color(&game.w, &game.b, us)?;
+    let theirs = match color {
+        Color::White => &game.b,
+        Color::Black => &game.w,
+    };
+    let on_move = (!game.tp.is_empty()).then(|| PlayerName::new(&game.tp));
+    Some(GameNotice {
+        color: Some(color),
+        opponent: Some(opponent(theirs, known)),
+        our_turn: on_move.map(|name| name == *us),
+        playable: matches!(
+            offered(&game.variant, game.chess960),
+            OfferedVariant::Known { .. }
+        ),
+        ..started(id, known)
+    })
+}
+
+/// The other player, with what the challenge told about them.
+fn opponent(name: &str, known: &KnownGame) -> Player {
+    let by_name = player(name);
+    match &known.opponent {
+        Some(challenger) if challenger.name == by_name.name => challenger.clone(),
+        _ => by_name,
+    }
+}
+
 /// What is fixed in a game.
 ///
 /// # Errors
@@ -276,23 +370,18 @@ pub fn game_start(
     let variant = variant(&full.variant.name)
         .filter(|variant| list_name(*variant, castling_mode).is_some())
         .ok_or_else(|| TranslateError::UnknownVariant(full.variant.name.clone()))?;
-    let (color, ours, theirs) = if PlayerName::new(&full.white.name) == *us {
-        (Color::White, &full.white, &full.black)
-    } else if PlayerName::new(&full.black.name) == *us {
-        (Color::Black, &full.black, &full.white)
-    } else {
+    let (white, black) = (&full.white.name, &full.black.name);
+    let Some(color) = our_color(white, black, us) else {
         return Err(TranslateError::NotOurs {
-            white: full.white.name.clone(),
-            black: full.black.name.clone(),
+            white: white.clone(),
+            black: black.clone(),
             us: us.to_string(),
         });
     };
-    let mut opponent = player(&theirs.name);
-    if let Some(challenger) = &known.opponent
-        && challenger.name == opponent.name
-    {
-        opponent = challenger.clone();
-    }
+    let (ours, theirs) = match color {
+        Color::White => (white, black),
+        Color::Black => (black, white),
+    };
     Ok(GameStart {
         id: GameId::new(id.as_str()),
         variant,
@@ -301,9 +390,9 @@ pub fn game_start(
         color,
         us: Player {
             kind: PlayerKind::Bot,
-            ..player(&ours.name)
+            ..player(ours)
         },
-        opponent,
+        opponent: opponent(theirs, known),
         time_control: known
             .time_control
             .unwrap_or_else(|| time_control_of_state(&full.state)),
@@ -346,6 +435,12 @@ fn plain_move(uci: &str) -> String {
     } else {
         uci.to_ascii_lowercase()
     }
+}
+
+/// A move in the server's dialect: the king's own two squares, or king takes rook in shuffled games; a drop's letter in upper
+/// case, a promotion's in lower case. Anything else loses the game.
+pub fn move_word(position: &Position, m: Move) -> String {
+    position.uci(m)
 }
 
 /// A line of talk. The server's own announcements have no name.

@@ -314,6 +314,9 @@ pub struct LiveGame {
     /// Black's name.
     #[serde(default)]
     pub b: String,
+    /// Name of the player to move.
+    #[serde(default)]
+    pub tp: String,
     /// Shuffled start.
     #[serde(default, deserialize_with = "flag")]
     pub chess960: bool,

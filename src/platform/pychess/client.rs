@@ -1,0 +1,418 @@
+//! One account: takes the daemon's commands, tells it what the listener hears, and runs a task per open game.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior};
+use tracing::{debug, info, warn};
+
+use crate::game::{GameId, PlayerName};
+use crate::lobby::{ChallengeId, ChallengeRefusal, DeclineReason};
+use crate::platform::http::HttpClient;
+use crate::platform::{
+    AccountCommand, AccountEvent, AccountPort, ClientEnd, GameLink, Received, Snapshot, game_channel,
+};
+
+use super::Timing;
+use super::answers::{self, AcceptOutcome};
+use super::game::{GameSetup, GameTask};
+use super::listener::{Barred, Heard, Listener, live_games};
+use super::request::PathId;
+use super::translate::{self, KnownGame};
+use super::wire::{AccountLine, LiveGame};
+
+/// Events that may wait for the daemon before the stream is left unread.
+const OUTBOX_MAX: usize = 128;
+/// Games and challenges that are remembered.
+const KNOWN_MAX: usize = 1024;
+/// Finished games that are remembered, so that a list that lags does not start them again.
+const ENDED_MAX: usize = 256;
+
+/// What a client is made of.
+#[derive(Debug)]
+pub struct ClientSetup {
+    /// The account.
+    pub http: HttpClient,
+    /// Value of the capability header.
+    pub header: String,
+    /// The server's names of the variants we play.
+    pub lists: Vec<&'static str>,
+    /// Waits.
+    pub timing: Timing,
+    /// Seed for jitter.
+    pub seed: u64,
+}
+
+/// What was learnt about challenges and games, oldest forgotten first.
+#[derive(Debug, Default)]
+struct KnownGames(VecDeque<(PathId, KnownGame)>);
+
+impl KnownGames {
+    fn get(&self, id: &PathId) -> KnownGame {
+        let found = self.0.iter().rev().find(|(known, _)| known == id);
+        found.map(|(_, game)| game.clone()).unwrap_or_default()
+    }
+
+    /// Adds what is new; what was learnt first stays.
+    fn learn(&mut self, id: &PathId, facts: &KnownGame) {
+        if let Some((_, game)) = self.0.iter_mut().rev().find(|(known, _)| known == id) {
+            game.complete(facts);
+            return;
+        }
+        if self.0.len() >= KNOWN_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back((id.clone(), facts.clone()));
+    }
+}
+
+/// Something done in the background.
+enum Job {
+    Accepted { id: PathId, outcome: AcceptOutcome },
+    Declined { id: PathId, reason: DeclineReason, done: bool },
+    Polled(Vec<LiveGame>),
+    Reconciled(Vec<LiveGame>),
+}
+
+/// The client of one account.
+#[derive(Debug)]
+pub struct Client {
+    http: HttpClient,
+    header: String,
+    lists: Arc<[&'static str]>,
+    timing: Timing,
+    rng: SmallRng,
+    port: AccountPort,
+    outbox: VecDeque<Received<AccountEvent>>,
+    us: watch::Sender<Option<PlayerName>>,
+    online: bool,
+    known: KnownGames,
+    open: HashSet<PathId>,
+    ended: VecDeque<PathId>,
+    games: JoinSet<PathId>,
+    jobs: JoinSet<Job>,
+    barred: Option<Barred>,
+    next_list: usize,
+}
+
+impl Client {
+    /// A client that has not connected yet.
+    pub fn new(setup: ClientSetup, port: AccountPort) -> Client {
+        Client {
+            http: setup.http,
+            header: setup.header,
+            lists: setup.lists.into(),
+            timing: setup.timing,
+            rng: SmallRng::seed_from_u64(setup.seed),
+            port,
+            outbox: VecDeque::new(),
+            us: watch::Sender::new(None),
+            online: false,
+            known: KnownGames::default(),
+            open: HashSet::new(),
+            ended: VecDeque::new(),
+            games: JoinSet::new(),
+            jobs: JoinSet::new(),
+            barred: None,
+            next_list: 0,
+        }
+    }
+
+    /// Runs until the daemon drops the link, or the server will not have the account and no game is open any more.
+    pub async fn run(mut self) -> ClientEnd {
+        let (out, mut heard) = mpsc::channel(16);
+        let mut listening = JoinSet::new();
+        let listener = Listener {
+            http: self.http.clone(),
+            header: self.header.clone(),
+            lists: Arc::clone(&self.lists),
+            timing: self.timing,
+            rng: SmallRng::seed_from_u64(self.rng.random()),
+            out,
+        };
+        listening.spawn(listener.run());
+        let lists = u32::try_from(self.lists.len()).unwrap_or(1).max(1);
+        let mut poll = tokio::time::interval((Duration::from_millis(self.timing.poll_ms) / lists).max(Duration::from_millis(1)));
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let end = loop {
+            if self.games.is_empty()
+                && let Some(barred) = &self.barred
+            {
+                break ClientEnd::Stopped { words: barred.words.clone() };
+            }
+            tokio::select! {
+                biased;
+                permit = self.port.events.reserve(), if !self.outbox.is_empty() => match (permit, self.outbox.pop_front()) {
+                    (Ok(permit), Some(event)) => permit.send(event),
+                    _ => break ClientEnd::Asked,
+                },
+                command = self.port.commands.recv() => match command {
+                    Some(command) => self.on_command(command),
+                    None => break ClientEnd::Asked,
+                },
+                Some(job) = self.jobs.join_next(), if !self.jobs.is_empty() => match job {
+                    Ok(job) => self.on_job(job),
+                    Err(error) => warn!(%error, "a request of the account's client failed"),
+                },
+                Some(game) = self.games.join_next(), if !self.games.is_empty() => self.on_game_closed(game),
+                Some(ended) = listening.join_next(), if !listening.is_empty() => match ended {
+                    Ok(barred) => self.on_barred(barred),
+                    Err(error) => self.on_barred(Some(Barred { words: format!("the listener failed: {error}") })),
+                },
+                Some(event) = heard.recv(), if self.outbox.len() < OUTBOX_MAX => self.on_heard(event),
+                _ = poll.tick(), if self.online => self.poll(),
+            }
+        };
+        listening.shutdown().await;
+        self.close(&end).await;
+        end
+    }
+
+    /// Lets what was asked for last get out, within its own deadlines, and closes everything.
+    async fn close(mut self, end: &ClientEnd) {
+        if *end == ClientEnd::Asked {
+            let rest = async {
+                while self.jobs.join_next().await.is_some() {}
+                while self.games.join_next().await.is_some() {}
+            };
+            let patience = Duration::from_millis(self.timing.request_ms);
+            if tokio::time::timeout(patience, rest).await.is_err() {
+                debug!("requests were still under way when the account was closed");
+            }
+        } else {
+            // The last events tell the daemon why.
+            while let Some(event) = self.outbox.pop_front() {
+                if self.port.events.try_send(event).is_err() {
+                    break;
+                }
+            }
+        }
+        self.jobs.shutdown().await;
+        self.games.shutdown().await;
+    }
+
+    fn tell(&mut self, event: AccountEvent) {
+        self.tell_at(Instant::now(), event);
+    }
+
+    fn tell_at(&mut self, at: Instant, event: AccountEvent) {
+        self.outbox.push_back(Received { at, event });
+    }
+
+    fn on_heard(&mut self, heard: Heard) {
+        match heard {
+            Heard::Up { account, live } => {
+                let name = PlayerName::new(account.username);
+                info!(%name, "online at PyChess");
+                self.us.send_replace(Some(name.clone()));
+                self.online = true;
+                self.tell(AccountEvent::Online { name, is_bot: true });
+                self.reconciled(live);
+            }
+            Heard::Line { at, up_at, line } => self.on_line(at, at.duration_since(up_at), &line),
+            Heard::Down { words, retry_in } => {
+                info!(words, retry_s = retry_in.as_secs_f32(), "offline at PyChess");
+                self.online = false;
+                self.tell(AccountEvent::Offline { words, retry_in });
+            }
+        }
+    }
+
+    fn on_line(&mut self, at: Instant, since_up: Duration, line: &AccountLine) {
+        let replayed = since_up < Duration::from_millis(self.timing.replay_ms);
+        match line {
+            AccountLine::Challenge(challenge) => match translate::challenge(challenge, replayed) {
+                Ok(translated) => {
+                    if let Ok(id) = PathId::new(&challenge.id) {
+                        self.known.learn(&id, &KnownGame::from_challenge(challenge));
+                    }
+                    self.tell_at(at, AccountEvent::Challenged(Box::new(translated)));
+                }
+                Err(error) => warn!(%error, "a challenge was dropped"),
+            },
+            AccountLine::GameStart(start) => match PathId::new(&start.id) {
+                Ok(id) => {
+                    self.known.learn(&id, &KnownGame::from_start(start, replayed));
+                    let notice = translate::started(&id, &self.known.get(&id));
+                    self.tell_at(at, AccountEvent::GameStarted(notice));
+                }
+                Err(error) => warn!(%error, "the start of a game was dropped"),
+            },
+            AccountLine::Ping | AccountLine::Terminated | AccountLine::Other(_) => {}
+        }
+    }
+
+    fn on_command(&mut self, command: AccountCommand) {
+        match command {
+            AccountCommand::OpenGame { id, reply } => self.open_game(&id, reply),
+            AccountCommand::Accept(id) => self.accept(&id),
+            AccountCommand::Decline { id, reason } => self.decline(&id, reason),
+            AccountCommand::Create(request) => self.tell(AccountEvent::ChallengeRefused {
+                request: request.request,
+                refusal: ChallengeRefusal::BadRequest {
+                    words: "PyChess lets no bot challenge anybody".to_owned(),
+                },
+            }),
+            AccountCommand::ListBots => self.tell(AccountEvent::BotsOnline(None)),
+            AccountCommand::Reconcile => self.reconcile(),
+            // The server has no list of open challenges, no tells, no adjourned games, and offers nothing in our name; what
+            // arrives after this is declined by the daemon.
+            AccountCommand::Cancel(_)
+            | AccountCommand::Tell { .. }
+            | AccountCommand::Resume(_)
+            | AccountCommand::Quiesce => debug!(?command, "nothing to do for this on PyChess"),
+        }
+    }
+
+    fn open_game(&mut self, id: &GameId, reply: oneshot::Sender<GameLink>) {
+        let (link, port) = game_channel();
+        match PathId::new(id.as_str()) {
+            Ok(id) => {
+                let setup = GameSetup {
+                    http: self.http.clone(),
+                    known: self.known.get(&id),
+                    id: id.clone(),
+                    us: self.us.subscribe(),
+                    timing: self.timing,
+                    seed: self.rng.random(),
+                };
+                self.open.insert(id.clone());
+                let task = GameTask::new(setup, port);
+                self.games.spawn(async move {
+                    task.run().await;
+                    id
+                });
+            }
+            // The port is dropped, so that the link's events end at once.
+            Err(error) => warn!(%error, "a game cannot be opened"),
+        }
+        if reply.send(link).is_err() {
+            debug!(%id, "nobody waits for the game any more");
+        }
+    }
+
+    fn on_game_closed(&mut self, game: Result<PathId, tokio::task::JoinError>) {
+        match game {
+            Ok(id) => {
+                self.open.remove(&id);
+                if self.ended.len() >= ENDED_MAX {
+                    self.ended.pop_front();
+                }
+                self.ended.push_back(id);
+            }
+            Err(error) => warn!(%error, "a game's client failed"),
+        }
+    }
+
+    fn accept(&mut self, id: &ChallengeId) {
+        let Ok(path_id) = PathId::new(id.as_str()) else {
+            let words = "no such challenge".to_owned();
+            return self.tell(AccountEvent::AcceptFailed { id: id.clone(), words, our_budget: None });
+        };
+        let (http, timing, seed) = (self.http.clone(), self.timing, self.rng.random());
+        self.jobs.spawn(async move {
+            let outcome = answers::accept(&http, &timing, &path_id, seed).await;
+            Job::Accepted { id: path_id, outcome }
+        });
+    }
+
+    fn decline(&mut self, id: &ChallengeId, reason: DeclineReason) {
+        let Ok(id) = PathId::new(id.as_str()) else { return };
+        let (http, timing) = (self.http.clone(), self.timing);
+        self.jobs.spawn(async move {
+            let done = answers::decline(&http, &timing, &id, reason).await;
+            Job::Declined { id, reason, done }
+        });
+    }
+
+    fn on_job(&mut self, job: Job) {
+        match job {
+            // The start notice may be lost on its way, so the accepted challenge itself is the start of the game.
+            Job::Accepted { id, outcome: AcceptOutcome::Taken } => {
+                let notice = translate::started(&id, &self.known.get(&id));
+                self.tell(AccountEvent::GameStarted(notice));
+            }
+            Job::Accepted { id, outcome: AcceptOutcome::Failed { words, rest } } => {
+                let id = ChallengeId::new(id.as_str());
+                self.tell(AccountEvent::AcceptFailed { id, words, our_budget: rest });
+            }
+            Job::Declined { id, reason, done: true } => {
+                let id = ChallengeId::new(id.as_str());
+                self.tell(AccountEvent::ChallengeDeclined { id, reason });
+            }
+            Job::Declined { done: false, .. } => {}
+            Job::Polled(live) => {
+                for notice in self.ours(&live) {
+                    let id = PathId::new(notice.id.as_str()).ok();
+                    if id.is_some_and(|id| !self.open.contains(&id) && !self.ended.contains(&id)) {
+                        info!(game = %notice.id, "a running game was found in the public lists");
+                        self.tell(AccountEvent::GameStarted(notice));
+                    }
+                }
+            }
+            Job::Reconciled(live) => self.reconciled(live),
+        }
+    }
+
+    /// Our games among running ones; what the list says about them is kept for when they are opened.
+    fn ours(&mut self, live: &[LiveGame]) -> Vec<crate::platform::GameNotice> {
+        let Some(us) = self.us.borrow().clone() else { return Vec::new() };
+        let mut notices = Vec::new();
+        for game in live {
+            let Ok(id) = PathId::new(&game.game_id) else { continue };
+            if translate::our_color(&game.w, &game.b, &us).is_none() {
+                continue;
+            }
+            self.known.learn(&id, &KnownGame::from_list(game));
+            notices.extend(translate::listed(&id, game, &self.known.get(&id), &us));
+        }
+        notices
+    }
+
+    fn reconciled(&mut self, live: Vec<LiveGame>) {
+        let snapshot = Snapshot { games: self.ours(&live), ..Snapshot::default() };
+        self.tell(AccountEvent::Reconciled(snapshot));
+    }
+
+    fn reconcile(&mut self) {
+        let (http, timing, lists) = (self.http.clone(), self.timing, Arc::clone(&self.lists));
+        self.jobs.spawn(async move {
+            let mut live = Vec::new();
+            for variant in lists.iter() {
+                match live_games(&http, &timing, variant).await {
+                    Ok(games) => live.extend(games),
+                    Err(error) => debug!(%error, variant, "no list of running games"),
+                }
+            }
+            Job::Reconciled(live)
+        });
+    }
+
+    /// Reads the next list. Together the lists are read once per poll period.
+    fn poll(&mut self) {
+        let Some(variant) = self.lists.get(self.next_list % self.lists.len().max(1)).copied() else { return };
+        self.next_list = self.next_list.wrapping_add(1);
+        let (http, timing) = (self.http.clone(), self.timing);
+        self.jobs.spawn(async move {
+            let live = live_games(&http, &timing, variant).await.unwrap_or_else(|error| {
+                debug!(%error, variant, "no list of running games");
+                Vec::new()
+            });
+            Job::Polled(live)
+        });
+    }
+
+    /// Without the stream no challenge comes any more; games that run are played to their end.
+    fn on_barred(&mut self, barred: Option<Barred>) {
+        let Some(barred) = barred else { return };
+        warn!(words = barred.words, "PyChess does not want this account");
+        self.online = false;
+        self.tell(AccountEvent::Offline { words: barred.words.clone(), retry_in: Duration::MAX });
+        self.barred = Some(barred);
+    }
+}
