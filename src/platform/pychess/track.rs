@@ -3,7 +3,7 @@
 
 use crate::game::{GameEnd, GameResult, GameStart, PlayMove, Termination};
 use crate::rules::{
-    Adjudication, Color, EndReason, History, Move, Outcome, Position,
+    Adjudication, CastlingMode, EndReason, History, Move, Outcome, Position,
 };
 
 use super::page::GamePage;
@@ -12,6 +12,7 @@ use super::page::GamePage;
 #[derive(Debug, Clone)]
 pub struct Track {
     start: GameStart,
+    notation: CastlingMode,
     moves: Vec<String>,
     /// `None` once our rules refused the start or a move; then only the list of moves is compared.
     history: Option<History>,
@@ -19,9 +20,14 @@ pub struct Track {
 
 impl Track {
     /// A game at its start.
-    pub fn new(start: GameStart) -> Track {
+    pub fn new(start: GameStart, notation: CastlingMode) -> Track {
         let history = first_position(&start).map(History::new);
-        Track { start, moves: Vec::new(), history }
+        Track { start, notation, moves: Vec::new(), history }
+    }
+
+    /// How castling is written to the server in this game.
+    pub fn notation(&self) -> CastlingMode {
+        self.notation
     }
 
     /// What is fixed.
@@ -54,7 +60,7 @@ impl Track {
                 self.history = None;
                 return;
             };
-            history.play(m);
+            history.play_unchecked(m);
         }
     }
 
@@ -81,10 +87,7 @@ impl Track {
     pub fn end_by_rules(&self, unconfirmed: Option<Move>) -> Option<GameEnd> {
         let mut history = self.history.clone()?;
         if let Some(m) = unconfirmed {
-            if !history.position().is_legal(m) {
-                return None;
-            }
-            history.play(m);
+            history.play(m).ok()?;
         }
         let ending = Adjudication::PYCHESS.verdict(&history).ending?;
         let result = match ending.outcome {
@@ -105,11 +108,6 @@ impl Track {
             termination: Termination::Resignation,
             words: "resigned; the server took it without an end notice".to_owned(),
         }
-    }
-
-    /// Our colour.
-    pub fn color(&self) -> Color {
-        self.start.color
     }
 }
 
@@ -137,7 +135,7 @@ fn termination(reason: EndReason) -> Termination {
         EndReason::Stalemate => Termination::Stalemate,
         EndReason::InsufficientMaterial => Termination::InsufficientMaterial,
         EndReason::TimeForfeit => Termination::OutOfTime,
-        EndReason::Threefold | EndReason::Fivefold | EndReason::FiftyMoves | EndReason::MaxPlies => Termination::Draw,
+        EndReason::Threefold | EndReason::Fivefold | EndReason::FiftyMoves | EndReason::MoveLimit => Termination::Draw,
         _ => Termination::VariantEnd,
     }
 }

@@ -283,16 +283,71 @@ pub fn initial_fen(field: Option<&str>) -> Option<&str> {
         .filter(|fen| !matches!(*fen, "" | "None" | "startpos"))
 }
 
-/// How castling is written in a game.
+/// How castling works in a game here and how it is written there; the two differ for unusual starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Castling {
+    /// For our rules.
+    pub rules: CastlingMode,
+    /// For the server.
+    pub notation: CastlingMode,
+}
+
+/// How castling works in a game.
 ///
 /// The stream has no word for it. Without anything learnt before, the castling field tells: shuffled starts name the rooks'
-/// files there.
-pub fn castling_mode(known: Option<bool>, fen: Option<&str>) -> CastlingMode {
-    let by_files = || {
-        fen.and_then(|fen| fen.split_ascii_whitespace().nth(2))
-            .is_some_and(|field| field.chars().any(|c| !"KQkq-".contains(c)))
+/// files there. In games that are not shuffled the server still takes starts whose kings stand anywhere:
+/// - On ten files with a king on the e-file that may castle it silently plays Embassy, where kings go to h and b. Our rules know that
+///   from such a start.
+/// - Otherwise its kings go where they always go, from any file, and the king's own move is written. Our rules do that only for
+///   shuffled games, so they get that mode, and only the notation stays.
+pub fn castling(variant: Variant, chess960: Option<bool>, fen: Option<&str>) -> Castling {
+    let fen = fen.unwrap_or("");
+    let field = fen.split_ascii_whitespace().nth(2).unwrap_or("");
+    let by_letters = || field.chars().any(|c| !"KQkq-".contains(c));
+    if chess960.unwrap_or_else(by_letters) {
+        let both = CastlingMode::Chess960;
+        return Castling { rules: both, notation: both };
+    }
+    let usual = |file: usize| match variant.files() {
+        10 => file == 5 || file == 4,
+        _ => file == 4,
     };
-    mode(known.unwrap_or_else(by_files))
+    let strange = castling_king_files(fen).into_iter().flatten().any(|file| !usual(file));
+    Castling { rules: mode(strange && variant.supports_chess960()), notation: CastlingMode::Standard }
+}
+
+/// Files of White's and Black's king, for those with a right to castle.
+fn castling_king_files(fen: &str) -> [Option<usize>; 2] {
+    let mut fields = fen.split_ascii_whitespace();
+    let placement = fields.next().unwrap_or("");
+    let rights = fields.nth(1).unwrap_or("");
+    let mut ranks = placement.split('[').next().unwrap_or("").split('/');
+    let top = ranks.next().unwrap_or("");
+    let bottom = ranks.nth(6).unwrap_or("");
+    let king = |rank: &str, letter: char, sides: &[char]| {
+        rights.contains(sides).then(|| file_of(rank, letter)).flatten()
+    };
+    [king(bottom, 'K', &['K', 'Q']), king(top, 'k', &['k', 'q'])]
+}
+
+/// The file, from 0, of a letter in one rank of a FEN. Empty squares may be a number of two digits.
+fn file_of(rank: &str, letter: char) -> Option<usize> {
+    let (mut file, mut empty) = (0, 0);
+    for c in rank.chars() {
+        match c.to_digit(10) {
+            Some(digit) => empty = empty * 10 + digit as usize,
+            None => {
+                file += std::mem::take(&mut empty);
+                if c == letter {
+                    return Some(file);
+                }
+                if c.is_ascii_alphabetic() {
+                    file += 1;
+                }
+            }
+        }
+    }
+    None
 }
 
 /// Our side, if one of these is us.
@@ -355,7 +410,7 @@ fn opponent(name: &str, known: &KnownGame) -> Player {
     }
 }
 
-/// What is fixed in a game.
+/// What is fixed in a game, and how its moves are written to the server.
 ///
 /// # Errors
 /// [`TranslateError`] if the variant is unknown or the game is not ours.
@@ -363,13 +418,15 @@ pub fn game_start(
     full: &wire::GameFull,
     known: &KnownGame,
     us: &PlayerName,
-) -> Result<GameStart, TranslateError> {
+) -> Result<(GameStart, CastlingMode), TranslateError> {
     let id = PathId::new(&full.id)?;
     let fen = initial_fen(full.initial_fen.as_deref());
-    let castling_mode = castling_mode(known.chess960, fen);
-    let variant = variant(&full.variant.name)
-        .filter(|variant| list_name(*variant, castling_mode).is_some())
-        .ok_or_else(|| TranslateError::UnknownVariant(full.variant.name.clone()))?;
+    let unknown = || TranslateError::UnknownVariant(full.variant.name.clone());
+    let variant = variant(&full.variant.name).ok_or_else(unknown)?;
+    let castling = castling(variant, known.chess960, fen);
+    if list_name(variant, castling.notation).is_none() {
+        return Err(unknown());
+    }
     let (white, black) = (&full.white.name, &full.black.name);
     let Some(color) = our_color(white, black, us) else {
         return Err(TranslateError::NotOurs {
@@ -382,10 +439,10 @@ pub fn game_start(
         Color::White => (white, black),
         Color::Black => (black, white),
     };
-    Ok(GameStart {
+    let start = GameStart {
         id: GameId::new(id.as_str()),
         variant,
-        castling_mode,
+        castling_mode: castling.rules,
         initial_fen: fen.map(str::to_owned),
         color,
         us: Player {
@@ -399,7 +456,8 @@ pub fn game_start(
         rated: false,
         rules: GameRules::default(),
         source: known.source.clone().unwrap_or(GameSource::Rematch),
-    })
+    };
+    Ok((start, castling.notation))
 }
 
 /// The clock as far as a running game shows it: exact before the first timed move, a guess afterwards.
@@ -439,8 +497,8 @@ fn plain_move(uci: &str) -> String {
 
 /// A move in the server's dialect: the king's own two squares, or king takes rook in shuffled games; a drop's letter in upper
 /// case, a promotion's in lower case. Anything else loses the game.
-pub fn move_word(position: &Position, m: Move) -> String {
-    position.uci(m)
+pub fn move_word(position: &Position, m: Move, notation: CastlingMode) -> String {
+    position.uci_with(m, notation)
 }
 
 /// A line of talk. The server's own announcements have no name.

@@ -387,11 +387,11 @@ impl GameTask {
     fn take_full(&mut self, at: Instant, full: &wire::GameFull) {
         self.undecided = None;
         match translate::game_start(full, &self.known, &self.our_name) {
-            Ok(start) => {
+            Ok((start, notation)) => {
                 let state = translate::game_state(&full.state);
                 // What a running game shows of its clock is a guess that only the first look should make.
                 self.known.time_control = Some(start.time_control);
-                let mut track = Track::new(start);
+                let mut track = Track::new(start, notation);
                 track.update(&state.moves);
                 self.outbox.full(at, track.start(), state.clone());
                 self.track = Some(track);

@@ -10,7 +10,9 @@ use crate::platform::error::PlatformError;
 use crate::platform::http::Answer;
 use crate::platform::pychess::answers::may_have_arrived;
 use crate::platform::pychess::listener::pause;
+use crate::platform::pychess::track::Track;
 use crate::platform::pychess::translate;
+use crate::rules::CastlingMode;
 
 use super::{GameTask, LOOK_GAP, Link};
 
@@ -84,7 +86,8 @@ impl GameTask {
             }
             Due::Now => {
                 let (ply, m) = (owed.play.ply, owed.play.m);
-                let uci = translate::move_word(&owed.play.position, m);
+                let notation = self.track.as_ref().map_or_else(CastlingMode::default, Track::notation);
+                let uci = translate::move_word(&owed.play.position, m, notation);
                 owed.stage = Stage::Sending;
                 owed.attempts += 1;
                 self.owed = Some(owed);
