@@ -9,6 +9,8 @@
     reason = "printing is what a command line is for"
 )]
 
+mod match_;
+mod uci;
 mod version;
 
 use std::process::ExitCode;
@@ -26,6 +28,10 @@ struct CommandLine {
 /// One line per subcommand, in the order the help shows them.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Serve the UCI protocol on standard input and output.
+    Uci(uci::Uci),
+    /// Play engines against each other.
+    Match(Box<match_::Match>),
     /// Print the version and what this build was made for.
     Version(version::Version),
 }
@@ -34,6 +40,8 @@ impl Command {
     /// Carries the command out.
     fn run(self) -> anyhow::Result<ExitCode> {
         match self {
+            Self::Uci(command) => command.run(),
+            Self::Match(command) => command.run(),
             Self::Version(command) => command.run(),
         }
     }
