@@ -195,6 +195,30 @@ impl Position {
             || (!m.is_drop() && !m.is_castle() && self.piece_at(Square(m.to())).is_some())
     }
 
+    /// The square the king goes to when castling; for any other move its destination.
+    #[must_use]
+    pub fn castling_target(&self, m: Move) -> Square {
+        if !m.is_castle() {
+            return Square(m.to());
+        }
+        with_pos!(&self.any, pos => {
+            let lower_side = m.to() < pos.king(pos.turn());
+            Square(pos.castling_targets(pos.turn(), lower_side).0)
+        })
+    }
+
+    /// Whether castling is the short one, `O-O`: toward the higher files, but for the king on the d-file that goes to b.
+    #[must_use]
+    pub fn is_short_castling(&self, m: Move) -> bool {
+        with_pos!(&self.any, pos => {
+            let files = self.files();
+            let king = pos.king(pos.turn());
+            let goes_to_b = pos.castling_targets(pos.turn(), true).0 % files == 1;
+            let mirrored = king % files == 3 && goes_to_b;
+            (m.to() < king) == mirrored
+        })
+    }
+
     /// Plays a move.
     ///
     /// # Errors

@@ -317,6 +317,11 @@ impl<R: Rules> Pos<R> {
         for color in Color::ALL {
             let count = self.pieces(color, Role::King).count() as u8;
             let wanted = u8::from(R::is_royal(color));
+            // A game of atomic that has ended by an explosion is still a position to show and to store.
+            let exploded = R::ATOMIC && count == 0 && self.pieces(!color, Role::King).any();
+            if exploded {
+                continue;
+            }
             // Where the king is an ordinary piece any number may stand on the board.
             if R::ROYAL && count != wanted {
                 return Err(PositionError::KingCount {

@@ -39,12 +39,12 @@ pub enum AcceptOutcome {
 /// the game's stream decides.
 pub async fn accept(http: &HttpClient, timing: &Timing, id: &PathId, seed: u64) -> AcceptOutcome {
     let mut rng = SmallRng::seed_from_u64(seed);
-    let mut backoff = Backoff::new(timing.backoff());
+    let mut backoff = Backoff::new(timing.backoff);
     let mut perhaps = false;
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let outgoing = Request::Accept(id.clone()).outgoing().deadline(Duration::from_millis(timing.request_ms));
+        let outgoing = Request::Accept(id.clone()).outgoing().deadline(timing.request);
         let error = match http.send(outgoing).await {
             Ok(_) => return AcceptOutcome::Taken,
             Err(error) => error,
@@ -73,7 +73,7 @@ pub async fn accept(http: &HttpClient, timing: &Timing, id: &PathId, seed: u64) 
 pub async fn decline(http: &HttpClient, timing: &Timing, id: &PathId, reason: DeclineReason) -> bool {
     for _ in 0..2 {
         let request = Request::Decline { id: id.clone(), reason: translate::decline_key(reason).to_owned() };
-        let outgoing = request.outgoing().deadline(Duration::from_millis(timing.request_ms));
+        let outgoing = request.outgoing().deadline(timing.request);
         match http.send(outgoing).await {
             Ok(_) => return true,
             Err(error) if matches!(error.status(), Some(400..=499)) => {

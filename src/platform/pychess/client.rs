@@ -18,13 +18,13 @@ use crate::platform::{
     AccountCommand, AccountEvent, AccountPort, ClientEnd, GameLink, Received, Snapshot, game_channel,
 };
 
-use super::Timing;
 use super::answers::{self, AcceptOutcome};
 use super::game::{GameSetup, GameTask};
 use super::listener::{Barred, Heard, Listener, live_games};
 use super::request::PathId;
 use super::translate::{self, KnownGame};
 use super::wire::{AccountLine, LiveGame};
+use super::{PychessConfig, Shared, Timing};
 
 /// Events that may wait for the daemon before the stream is left unread.
 const OUTBOX_MAX: usize = 128;
@@ -33,19 +33,16 @@ const KNOWN_MAX: usize = 1024;
 /// Finished games that are remembered, so that a list that lags does not start them again.
 const ENDED_MAX: usize = 256;
 
-/// What a client is made of.
-#[derive(Debug)]
-pub struct ClientSetup {
-    /// The account.
-    pub http: HttpClient,
-    /// Value of the capability header.
-    pub header: String,
-    /// The server's names of the variants we play.
-    pub lists: Vec<&'static str>,
-    /// Waits.
-    pub timing: Timing,
-    /// Seed for jitter.
-    pub seed: u64,
+/// Runs the client of one account.
+pub async fn run(config: PychessConfig, shared: Shared, port: AccountPort) -> ClientEnd {
+    let header = match translate::capabilities(&config.variants).header() {
+        Ok(header) => header,
+        Err(error) => return ClientEnd::Stopped { words: error.to_string() },
+    };
+    match HttpClient::new(shared.origin, &config.account, &config.product, Some(&config.token)) {
+        Ok(http) => Client::new(http, &config, shared.seed, port).run(header).await,
+        Err(error) => ClientEnd::Stopped { words: error.to_string() },
+    }
 }
 
 /// What was learnt about challenges and games, oldest forgotten first.
@@ -80,10 +77,8 @@ enum Job {
 }
 
 /// The client of one account.
-#[derive(Debug)]
-pub struct Client {
+struct Client {
     http: HttpClient,
-    header: String,
     lists: Arc<[&'static str]>,
     timing: Timing,
     rng: SmallRng,
@@ -102,13 +97,13 @@ pub struct Client {
 
 impl Client {
     /// A client that has not connected yet.
-    pub fn new(setup: ClientSetup, port: AccountPort) -> Client {
+    fn new(http: HttpClient, config: &PychessConfig, seed: u64, port: AccountPort) -> Client {
+        let list_name = |(variant, mode): &(_, _)| translate::list_name(*variant, *mode);
         Client {
-            http: setup.http,
-            header: setup.header,
-            lists: setup.lists.into(),
-            timing: setup.timing,
-            rng: SmallRng::seed_from_u64(setup.seed),
+            http,
+            lists: config.variants.iter().filter_map(list_name).collect(),
+            timing: config.timing,
+            rng: SmallRng::seed_from_u64(seed),
             port,
             outbox: VecDeque::new(),
             us: watch::Sender::new(None),
@@ -124,12 +119,12 @@ impl Client {
     }
 
     /// Runs until the daemon drops the link, or the server will not have the account and no game is open any more.
-    pub async fn run(mut self) -> ClientEnd {
+    async fn run(mut self, header: String) -> ClientEnd {
         let (out, mut heard) = mpsc::channel(16);
         let mut listening = JoinSet::new();
         let listener = Listener {
             http: self.http.clone(),
-            header: self.header.clone(),
+            header,
             lists: Arc::clone(&self.lists),
             timing: self.timing,
             rng: SmallRng::seed_from_u64(self.rng.random()),
@@ -137,8 +132,9 @@ impl Client {
         };
         listening.spawn(listener.run());
         let lists = u32::try_from(self.lists.len()).unwrap_or(1).max(1);
-        let mut poll = tokio::time::interval((Duration::from_millis(self.timing.poll_ms) / lists).max(Duration::from_millis(1)));
+        let mut poll = tokio::time::interval((self.timing.poll / lists).max(Duration::from_millis(1)));
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let events = self.port.events.clone();
         let end = loop {
             if self.games.is_empty()
                 && let Some(barred) = &self.barred
@@ -147,7 +143,7 @@ impl Client {
             }
             tokio::select! {
                 biased;
-                permit = self.port.events.reserve(), if !self.outbox.is_empty() => match (permit, self.outbox.pop_front()) {
+                permit = events.reserve(), if !self.outbox.is_empty() => match (permit, self.outbox.pop_front()) {
                     (Ok(permit), Some(event)) => permit.send(event),
                     _ => break ClientEnd::Asked,
                 },
@@ -180,7 +176,7 @@ impl Client {
                 while self.jobs.join_next().await.is_some() {}
                 while self.games.join_next().await.is_some() {}
             };
-            let patience = Duration::from_millis(self.timing.request_ms);
+            let patience = self.timing.request;
             if tokio::time::timeout(patience, rest).await.is_err() {
                 debug!("requests were still under way when the account was closed");
             }
@@ -224,7 +220,7 @@ impl Client {
     }
 
     fn on_line(&mut self, at: Instant, since_up: Duration, line: &AccountLine) {
-        let replayed = since_up < Duration::from_millis(self.timing.replay_ms);
+        let replayed = since_up < self.timing.replay;
         match line {
             AccountLine::Challenge(challenge) => match translate::challenge(challenge, replayed) {
                 Ok(translated) => {

@@ -90,7 +90,7 @@ enum Lost {
 impl Listener {
     /// Listens until the server bars the account (then says why) or nobody takes what is heard (then `None`).
     pub async fn run(mut self) -> Option<Barred> {
-        let mut backoff = Backoff::new(self.timing.backoff());
+        let mut backoff = Backoff::new(self.timing.backoff);
         loop {
             match self.stretch(&mut backoff).await {
                 Lost::Barred(barred) => return Some(barred),
@@ -111,7 +111,7 @@ impl Listener {
             Ok(account) => account,
             Err(lost) => return lost,
         };
-        let deadline = Duration::from_millis(self.timing.request_ms);
+        let deadline = self.timing.request;
         let open = Request::EventStream.outgoing().header(CAPABILITIES_HEADER, self.header.clone()).deadline(deadline);
         let mut stream = match self.http.open(open, frames(&self.timing)).await {
             Ok(stream) => stream,
@@ -144,7 +144,7 @@ impl Listener {
                 Err(error) => {
                     // When we close a stream that the server still believes in, its handler swallows the next event.
                     let ours = matches!(error, FrameError::Silent(_) | FrameError::Stalled(_) | FrameError::TooLong(_));
-                    let at_least = if ours { Duration::from_millis(self.timing.quiet_ms) } else { Duration::ZERO };
+                    let at_least = if ours { self.timing.quiet } else { Duration::ZERO };
                     return Lost::Again { words: format!("event stream: {error}"), at_least };
                 }
             };
@@ -166,7 +166,7 @@ impl Listener {
     }
 
     async fn account(&self) -> Result<wire::Account, Lost> {
-        let deadline = Duration::from_millis(self.timing.request_ms);
+        let deadline = self.timing.request;
         let answer = self.http.send(Request::Account.outgoing().deadline(deadline)).await;
         let account: wire::Account = match answer.and_then(|answer| answer.json()) {
             Ok(account) => account,
@@ -205,13 +205,13 @@ impl Listener {
 /// # Errors
 /// Whatever went wrong; the list proves nothing anyway.
 pub async fn live_games(http: &HttpClient, timing: &Timing, variant: &'static str) -> Result<Vec<LiveGame>, PlatformError> {
-    let deadline = Duration::from_millis(timing.request_ms);
+    let deadline = timing.request;
     http.send(Request::LiveGames { variant }.outgoing().deadline(deadline)).await?.json()
 }
 
 /// The limits of both kinds of stream.
 pub fn frames(timing: &Timing) -> FrameConfig {
-    let silence = Duration::from_millis(timing.silence_ms);
+    let silence = timing.silence;
     FrameConfig { max_line_bytes: LINE_BYTES_MAX, silence, line_deadline: silence + silence / 2, keep_last: true }
 }
 

@@ -22,7 +22,6 @@ use crate::platform::pychess::{PAGE_BUDGET, Timing};
 const CONTROL_ATTEMPTS_MAX: u32 = 6;
 
 /// What a request came to.
-#[derive(Debug)]
 pub enum Done {
     /// The stream's head is there, or is not.
     Opened(Result<FrameReader<ByteStream>, PlatformError>),
@@ -58,7 +57,7 @@ pub struct Calls {
 
 impl Calls {
     fn deadline(&self) -> Duration {
-        Duration::from_millis(self.timing.request_ms)
+        self.timing.request
     }
 
     /// Opens the game's stream.
@@ -122,7 +121,7 @@ impl Calls {
 
     /// Sends something that may be sent twice until it is answered.
     async fn insist(&self, request: Request, rng: &mut SmallRng) -> Result<Duration, PlatformError> {
-        let mut backoff = Backoff::new(self.timing.backoff());
+        let mut backoff = Backoff::new(self.timing.backoff);
         let mut attempt = 0;
         loop {
             attempt += 1;

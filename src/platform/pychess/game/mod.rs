@@ -41,10 +41,6 @@ use super::wire::{self, GameLine};
 
 /// Looks at the page for an end that was announced, or that our command must have caused.
 const END_LOOKS_MAX: u32 = 4;
-/// Least time between two looks for the same reason.
-const LOOK_GAP: Duration = Duration::from_millis(700);
-/// After the end, commands (a last greeting) are taken for this long if the daemon keeps the link.
-const AFTERMATH: Duration = Duration::from_secs(60);
 
 /// What a game's task is made of.
 #[derive(Debug)]
@@ -153,7 +149,7 @@ impl GameTask {
             known: setup.known,
             timing: setup.timing,
             rng: SmallRng::seed_from_u64(setup.seed),
-            backoff: Backoff::new(setup.timing.backoff()),
+            backoff: Backoff::new(setup.timing.backoff),
             outbox: Outbox::default(),
             link: Link::Down(now),
             jobs: JoinSet::new(),
@@ -189,15 +185,16 @@ impl GameTask {
         self.first_attempt = Instant::now();
         self.link = Link::Down(self.first_attempt);
         let mut commands_open = true;
+        let events = self.port.events.clone();
         while !self.abandoned {
             let deadline = self.next_deadline();
             tokio::select! {
                 biased;
-                permit = self.port.events.reserve(), if !self.outbox.is_empty() => match (permit, self.outbox.pop()) {
+                permit = events.reserve(), if !self.outbox.is_empty() => match (permit, self.outbox.pop()) {
                     (Ok(permit), Some(event)) => permit.send(event),
                     _ => break,
                 },
-                () = self.port.events.closed(), if self.outbox.is_empty() => break,
+                () = events.closed(), if self.outbox.is_empty() => break,
                 frame = next_frame(&mut self.link) => self.on_frame(frame),
                 Some(done) = self.jobs.join_next(), if !self.jobs.is_empty() => match done {
                     Ok(done) => self.on_done(done),
@@ -209,7 +206,7 @@ impl GameTask {
                 },
                 () = sleep_until(deadline) => self.on_time(Instant::now()),
             }
-            let over = self.finished_at.is_some_and(|at| !commands_open || at.elapsed() >= AFTERMATH);
+            let over = self.finished_at.is_some_and(|at| !commands_open || at.elapsed() >= self.timing.linger);
             if over && self.outbox.is_empty() && self.jobs.is_empty() {
                 break;
             }
@@ -227,14 +224,10 @@ impl GameTask {
             }
         }
         let rest = async { while self.jobs.join_next().await.is_some() {} };
-        if tokio::time::timeout(Duration::from_millis(self.timing.request_ms), rest).await.is_err() {
+        if tokio::time::timeout(self.timing.request, rest).await.is_err() {
             info!(id = %self.calls.id, "requests were still under way when the game was left");
         }
         self.jobs.shutdown().await;
-    }
-
-    fn ms(ms: u64) -> Duration {
-        Duration::from_millis(ms)
     }
 
     fn push(&mut self, event: GameEvent) {
@@ -254,12 +247,12 @@ impl GameTask {
     fn next_deadline(&self) -> Option<Instant> {
         let link = match &self.link {
             Link::Down(at) => Some(*at),
-            Link::Up { since, shown: false, .. } => Some(*since + GameTask::ms(self.timing.first_line_ms)),
+            Link::Up { since, shown: false, .. } => Some(*since + self.timing.first_line),
             _ => None,
         };
         let look = (self.wants != Wants::default() && self.looking.is_none()).then_some(self.look_at);
         let owed = self.owed.as_ref().and_then(Owed::deadline);
-        let aftermath = self.finished_at.map(|at| at + AFTERMATH);
+        let aftermath = self.finished_at.map(|at| at + self.timing.linger);
         [link, look, owed, aftermath].into_iter().flatten().min()
     }
 
@@ -269,9 +262,9 @@ impl GameTask {
                 self.link = Link::Opening;
                 self.jobs.spawn(self.calls.clone().open());
             }
-            Link::Up { since, shown: false, .. } if *since + GameTask::ms(self.timing.first_line_ms) <= now => {
+            Link::Up { since, shown: false, .. } if *since + self.timing.first_line <= now => {
                 debug!(id = %self.calls.id, "the stream shows no game; its predecessor still holds it");
-                self.link = Link::Down(now + GameTask::ms(self.timing.locked_ms));
+                self.link = Link::Down(now + self.timing.locked);
                 self.doubt_existence(now);
             }
             _ => {}
@@ -295,7 +288,7 @@ impl GameTask {
     }
 
     fn doubt_existence(&mut self, now: Instant) {
-        if self.first_attempt + GameTask::ms(self.timing.never_started_ms) <= now {
+        if self.first_attempt + self.timing.never_started <= now {
             self.look(now, |wants| wants.gone = true);
         }
     }
@@ -334,7 +327,7 @@ impl GameTask {
         info!(id = %self.calls.id, words, "the game's stream is lost");
         let mut wait = self.backoff.failed(now, &mut self.rng);
         if ours || !shown {
-            wait = wait.max(GameTask::ms(self.timing.locked_ms));
+            wait = wait.max(self.timing.locked);
         }
         self.link = Link::Down(now + wait);
         if shown {
@@ -495,7 +488,7 @@ impl GameTask {
                 self.on_running_page(now, wants, &page);
             }
             Look::Missing if wants.gone && self.track.is_none() => {
-                if self.first_attempt + GameTask::ms(self.timing.never_started_ms) <= now {
+                if self.first_attempt + self.timing.never_started <= now {
                     let words = "the server accepted the challenge and never made the game".to_owned();
                     self.finish(GameEnd { result: GameResult::NoResult, termination: Termination::NoStart, words });
                 }
@@ -530,7 +523,7 @@ impl GameTask {
         if wants.resync {
             self.reopen(now);
         } else if wants.verify && self.owed.is_some() {
-            self.look(now + LOOK_GAP * 2, |wants| wants.verify = true);
+            self.look(now + self.timing.look_gap * 2, |wants| wants.verify = true);
         }
         self.look_for_the_end(now, wants);
     }
@@ -546,7 +539,7 @@ impl GameTask {
         // Perhaps the state is just on its way to us.
         self.mismatches += 1;
         if self.mismatches <= 1 {
-            return self.look(now + LOOK_GAP, |next| {
+            return self.look(now + self.timing.look_gap, |next| {
                 next.resync |= wants.resync;
                 next.verify |= wants.verify;
             });
@@ -569,14 +562,14 @@ impl GameTask {
             if self.end_looks >= END_LOOKS_MAX {
                 return self.finish_by_rules("the server told only that the game is over");
             }
-            return self.look(now + LOOK_GAP, |wants| wants.end = true);
+            return self.look(now + self.timing.look_gap, |wants| wants.end = true);
         }
         let Some(closing) = self.closing.as_mut().filter(|_| wants.closing) else { return };
         closing.looks += 1;
         let (command, resigned) = (closing.command, closing.resigned);
         let (answered, looks) = (closing.answered, closing.looks);
         if looks < END_LOOKS_MAX || !answered {
-            return self.look(now + LOOK_GAP * 2, |wants| wants.closing = true);
+            return self.look(now + self.timing.look_gap * 2, |wants| wants.closing = true);
         }
         self.closing = None;
         match (&self.track, resigned) {
@@ -624,7 +617,7 @@ impl GameTask {
             }
         }
         if self.finished_at.is_none() {
-            let at = Instant::now() + GameTask::ms(self.timing.echo_ms) / 3;
+            let at = Instant::now() + self.timing.echo / 3;
             self.look(at, |wants| wants.closing = true);
         }
     }

@@ -14,7 +14,7 @@ use crate::platform::pychess::track::Track;
 use crate::platform::pychess::translate;
 use crate::rules::CastlingMode;
 
-use super::{GameTask, LOOK_GAP, Link};
+use super::{GameTask, Link};
 
 /// Wait before a move that did not arrive is sent again; doubled each time, up to sixteenfold.
 const FIRST_RETRY: Duration = Duration::from_millis(125);
@@ -115,7 +115,7 @@ impl GameTask {
             }
             self.doubt = None;
         }
-        if matches!(self.link, Link::Up { shown: true, .. }) || now.duration_since(seen_at) < LOOK_GAP {
+        if matches!(self.link, Link::Up { shown: true, .. }) || now.duration_since(seen_at) < self.timing.look_gap {
             return Due::Now;
         }
         // The stream is away, but the clock runs: the page shows whether the board is still the same.
@@ -145,13 +145,13 @@ impl GameTask {
         match result {
             Ok(answer) => {
                 if let Some(owed) = self.owed.as_mut().filter(mine) {
-                    owed.stage = Stage::Taken(now + Duration::from_millis(self.timing.echo_ms));
+                    owed.stage = Stage::Taken(now + self.timing.echo);
                 }
                 self.push(GameEvent::Accepted { command, took: answer.took });
             }
             Err(error) if may_have_arrived(&error) => {
                 warn!(id = %self.calls.id, ply, %error, "nobody knows whether the move arrived");
-                self.doubt = Some(Doubt { ply, until: now + Duration::from_millis(self.timing.settle_ms) });
+                self.doubt = Some(Doubt { ply, until: now + self.timing.settle });
                 if self.owed.as_mut().filter(mine).is_some() {
                     self.owed = None;
                     self.fail(command, CommandFailure::Unanswered);
