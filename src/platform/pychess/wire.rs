@@ -467,8 +467,12 @@ mod tests {
 
     #[test]
     fn nesting_cannot_exhaust_the_stack() {
-        let deep = format!("{{\"type\":\"ping\",\"x\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(AccountLine::parse(&deep).is_err());
+        let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
+        // What is skipped is skipped without recursion; what is kept has a limit.
+        let skipped = format!("{{\"type\":\"ping\",\"x\":{open}{close}}}");
+        assert_eq!(account(&skipped), AccountLine::Ping);
+        let kept = format!("{{\"type\":\"gameStart\",\"game\":{{\"id\":\"x\",\"chess960\":{open}{close}}}}}");
+        assert!(AccountLine::parse(&kept).is_err());
     }
 
     #[test]
