@@ -24,6 +24,10 @@ macro_rules! position {
             fn new(setup: &Setup, variant: Variant) -> Result<Self, PositionError> {
                 Ok(match variant { $(Variant::$name => Self::$name(Pos::new(setup)?)),* })
             }
+
+            fn new_unreachable(setup: &Setup, variant: Variant) -> Result<Self, PositionError> {
+                Ok(match variant { $(Variant::$name => Self::$name(Pos::new_unreachable(setup)?)),* })
+            }
         }
 
         /// Evaluates an expression with the position of whichever variant it is.
@@ -63,6 +67,22 @@ impl Position {
     pub fn new(setup: &Setup, variant: Variant, mode: CastlingMode) -> Result<Self, PositionError> {
         Ok(Self {
             any: AnyPos::new(setup, variant)?,
+            variant,
+            mode,
+        })
+    }
+
+    /// As [`Self::new`], but the side not to move may be in check, as tools that count moves accept it.
+    ///
+    /// # Errors
+    /// The first defect found, with its place.
+    pub fn new_unreachable(
+        setup: &Setup,
+        variant: Variant,
+        mode: CastlingMode,
+    ) -> Result<Self, PositionError> {
+        Ok(Self {
+            any: AnyPos::new_unreachable(setup, variant)?,
             variant,
             mode,
         })

@@ -235,6 +235,17 @@ impl<R: Rules> Pos<R> {
     /// # Errors
     /// The first defect found, with its place.
     pub fn new(setup: &Setup) -> Result<Self, PositionError> {
+        let pos = Self::new_unreachable(setup)?;
+        pos.check_opponent()?;
+        Ok(pos)
+    }
+
+    /// As [`Self::new`], but the side not to move may be in check. No game reaches such a position; tools that count moves
+    /// accept it.
+    ///
+    /// # Errors
+    /// The first defect found, with its place.
+    pub fn new_unreachable(setup: &Setup) -> Result<Self, PositionError> {
         let mut pos = Self::blank(setup);
         pos.place_pieces(setup)?;
         pos.check_kings()?;
@@ -245,7 +256,6 @@ impl<R: Rules> Pos<R> {
             pos.key ^= zobrist::BLACK_TO_MOVE;
         }
         pos.update_checks();
-        pos.check_opponent()?;
         pos.set_en_passant(setup)?;
         Ok(pos)
     }

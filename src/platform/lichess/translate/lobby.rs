@@ -6,7 +6,8 @@ use super::{color, player, rating, seconds, short, variant};
 use crate::game::{GameId, GameRules, PlayerName, Speed, TimeControl};
 use crate::lobby::challenge::BotRating;
 use crate::lobby::{
-    Challenge, ChallengeDirection, ChallengeId, ChallengeRefusal, ColorChoice, DeclineReason, OfferedVariant, OnlineBot,
+    Challenge, ChallengeDirection, ChallengeId, ChallengeRefusal, ColorChoice, DeclineReason,
+    OfferedVariant, OnlineBot,
 };
 use crate::platform::error::{ErrorBody, PlatformError, Recovery, WaitScope, excerpt};
 use crate::platform::lichess::wire;
@@ -33,11 +34,21 @@ pub(in crate::platform::lichess) fn challenge(
         ChallengeDirection::Outgoing => challenge.dest_user.as_ref(),
         ChallengeDirection::Incoming => challenge.challenger.as_ref(),
     };
-    let key = challenge.variant.as_ref().and_then(|variant| variant.key.as_deref()).unwrap_or("standard");
+    let key = challenge
+        .variant
+        .as_ref()
+        .and_then(|variant| variant.key.as_deref())
+        .unwrap_or("standard");
     let named = variant(key);
-    let time_control = challenge.time_control.as_ref().map_or(TimeControl::Unlimited, time_control);
+    let time_control = challenge
+        .time_control
+        .as_ref()
+        .map_or(TimeControl::Unlimited, time_control);
     let offered = match named {
-        Some((variant, castling_mode)) => OfferedVariant::Known { variant, castling_mode },
+        Some((variant, castling_mode)) => OfferedVariant::Known {
+            variant,
+            castling_mode,
+        },
         None => OfferedVariant::Unknown(short(key)),
     };
     let custom = |fen: &&str| match named {
@@ -50,7 +61,11 @@ pub(in crate::platform::lichess) fn challenge(
         direction,
         opponent: player(other),
         variant: offered,
-        initial_fen: challenge.initial_fen.as_deref().filter(custom).map(str::to_owned),
+        initial_fen: challenge
+            .initial_fen
+            .as_deref()
+            .filter(custom)
+            .map(str::to_owned),
         time_control,
         opponent_time_control: None,
         rated: challenge.rated,
@@ -58,7 +73,9 @@ pub(in crate::platform::lichess) fn challenge(
         rules: rules(&challenge.rules),
         rematch_of: challenge.rematch_of.as_deref().map(GameId::new),
         resumes_adjourned: false,
-        playable: compat.and_then(|compat| compat.bot).unwrap_or_else(|| is_compatible(named.is_some(), time_control)),
+        playable: compat
+            .and_then(|compat| compat.bot)
+            .unwrap_or_else(|| is_compatible(named.is_some(), time_control)),
         replayed,
     })
 }
@@ -73,32 +90,49 @@ fn same_start(fen: &str, variant: Variant) -> bool {
     let key = |fen: &str| -> Vec<String> {
         let fields = fen.split_ascii_whitespace().take(3);
         // An empty pocket may be written or left out.
-        fields.map(|field| field.trim_end_matches("[]").trim_end_matches('/').to_owned()).collect()
+        fields
+            .map(|field| {
+                field
+                    .trim_end_matches("[]")
+                    .trim_end_matches('/')
+                    .to_owned()
+            })
+            .collect()
     };
     key(fen) == key(variant.start_fen())
 }
 
 fn our_color(challenge: &wire::Challenge, direction: ChallengeDirection) -> ColorChoice {
     // The final color is the challenger's.
-    let theirs = color(challenge.final_color.as_deref()).or_else(|| color(challenge.color.as_deref()));
+    let theirs =
+        color(challenge.final_color.as_deref()).or_else(|| color(challenge.color.as_deref()));
     match (theirs, direction) {
         (None, _) => ColorChoice::Random,
-        (Some(Color::White), ChallengeDirection::Outgoing) | (Some(Color::Black), ChallengeDirection::Incoming) => {
-            ColorChoice::White
-        }
+        (Some(Color::White), ChallengeDirection::Outgoing)
+        | (Some(Color::Black), ChallengeDirection::Incoming) => ColorChoice::White,
         _ => ColorChoice::Black,
     }
 }
 
 fn time_control(control: &wire::TimeControl) -> TimeControl {
-    match (control.kind.as_deref(), control.limit, control.days_per_turn) {
+    match (
+        control.kind.as_deref(),
+        control.limit,
+        control.days_per_turn,
+    ) {
         (Some("correspondence"), _, days) => {
-            let days = days.and_then(|days| u32::try_from(days).ok()).unwrap_or(1).max(1);
-            TimeControl::Correspondence { days_per_turn: days }
+            let days = days
+                .and_then(|days| u32::try_from(days).ok())
+                .unwrap_or(1)
+                .max(1);
+            TimeControl::Correspondence {
+                days_per_turn: days,
+            }
         }
-        (Some("clock") | None, Some(limit), _) => {
-            TimeControl::Clock { initial: seconds(limit), increment: seconds(control.increment.unwrap_or(0)) }
-        }
+        (Some("clock") | None, Some(limit), _) => TimeControl::Clock {
+            initial: seconds(limit),
+            increment: seconds(control.increment.unwrap_or(0)),
+        },
         _ => TimeControl::Unlimited,
     }
 }
@@ -138,13 +172,22 @@ pub(in crate::platform::lichess) fn decline_reason(key: Option<&str>) -> Decline
 
 /// A bot of the list of bots online. `None` if it has no name.
 pub(in crate::platform::lichess) fn online_bot(account: &wire::Account) -> Option<OnlineBot> {
-    let name = account.username.as_deref().or(account.id.as_deref()).filter(|name| !name.is_empty())?;
+    let name = account
+        .username
+        .as_deref()
+        .or(account.id.as_deref())
+        .filter(|name| !name.is_empty())?;
     let perfs = account.perfs.iter().flatten();
     let ratings = perfs.filter_map(|(key, value)| {
         let perf: wire::Perf = serde_json::from_value(value.clone()).ok()?;
         let (variant, speed) = perf_kind(key)?;
         let games = u32::try_from(perf.games.unwrap_or(0)).unwrap_or(0);
-        Some(BotRating { variant, speed, rating: rating(perf.rating, perf.prov)?, games })
+        Some(BotRating {
+            variant,
+            speed,
+            rating: rating(perf.rating, perf.prov)?,
+            games,
+        })
     });
     Some(OnlineBot {
         name: PlayerName::new(short(name)),
@@ -178,19 +221,39 @@ pub(in crate::platform::lichess) fn refusal(error: &PlatformError) -> Option<Cha
         None => error.to_string(),
     };
     Some(match error.recovery() {
-        Recovery::WaitUntil { scope: WaitScope::Opponent, delay } => {
-            ChallengeRefusal::Opponent { words, retry_after: Some(delay) }
-        }
-        Recovery::WaitUntil { delay, .. } => ChallengeRefusal::OurBudget { words, retry_after: delay },
+        Recovery::WaitUntil {
+            scope: WaitScope::Opponent,
+            delay,
+        } => ChallengeRefusal::Opponent {
+            words,
+            retry_after: Some(delay),
+        },
+        Recovery::WaitUntil { delay, .. } => ChallengeRefusal::OurBudget {
+            words,
+            retry_after: delay,
+        },
         Recovery::Resync => return None,
         // Nothing was sent.
-        Recovery::Retry => ChallengeRefusal::OurBudget { words, retry_after: Duration::from_secs(10) },
-        Recovery::StopAccount => ChallengeRefusal::OurBudget { words, retry_after: Duration::from_secs(3600) },
-        Recovery::GiveUpRequest | Recovery::GiveUpGame => match error.refusal().map(|refusal| &refusal.body) {
-            Some(ErrorBody::Fields(_)) => ChallengeRefusal::BadRequest { words },
-            Some(_) => ChallengeRefusal::Opponent { words, retry_after: None },
-            None => ChallengeRefusal::BadRequest { words: excerpt(&words) },
+        Recovery::Retry => ChallengeRefusal::OurBudget {
+            words,
+            retry_after: Duration::from_secs(10),
         },
+        Recovery::StopAccount => ChallengeRefusal::OurBudget {
+            words,
+            retry_after: Duration::from_secs(3600),
+        },
+        Recovery::GiveUpRequest | Recovery::GiveUpGame => {
+            match error.refusal().map(|refusal| &refusal.body) {
+                Some(ErrorBody::Fields(_)) => ChallengeRefusal::BadRequest { words },
+                Some(_) => ChallengeRefusal::Opponent {
+                    words,
+                    retry_after: None,
+                },
+                None => ChallengeRefusal::BadRequest {
+                    words: excerpt(&words),
+                },
+            }
+        }
     })
 }
 
@@ -202,7 +265,9 @@ mod tests {
 
     fn read(text: &str) -> Challenge {
         let line = format!(r#"{{"type":"challenge","challenge":{text}}}"#);
-        let wire::EventLine::Challenge(wire, compat) = wire::parse_event(&line).unwrap() else { panic!("{line}") };
+        let wire::EventLine::Challenge(wire, compat) = wire::parse_event(&line).unwrap() else {
+            panic!("{line}")
+        };
         challenge(&wire, "bot_us", compat.as_ref(), false).unwrap()
     }
 
@@ -214,23 +279,53 @@ mod tests {
             r#"{{"id":"cccccccc",{FROM_A},"variant":{{"key":"chess960"}},"rated":true,"color":"random","finalColor":"white",
             "timeControl":{{"type":"clock","limit":180,"increment":2,"show":"3+2"}},"rules":["noAbort","new"]}}"#
         ));
-        assert_eq!((c.direction, c.color), (ChallengeDirection::Incoming, ColorChoice::Black));
-        assert_eq!(c.variant, OfferedVariant::Known { variant: Variant::Chess, castling_mode: CastlingMode::Chess960 });
+        assert_eq!(
+            (c.direction, c.color),
+            (ChallengeDirection::Incoming, ColorChoice::Black)
+        );
+        assert_eq!(
+            c.variant,
+            OfferedVariant::Known {
+                variant: Variant::Chess,
+                castling_mode: CastlingMode::Chess960
+            }
+        );
         assert_eq!(c.time_control, TimeControl::clock(180, 2));
         assert!(c.rules.no_abort && !c.rules.no_claim_win && c.playable && c.rated);
         let c = read(
             r#"{"id":"cccccccc","challenger":{"id":"Bot_US","name":"Bot_Us","title":"BOT"},
             "destUser":{"id":"b","name":"B","title":"BOT"},"finalColor":"white","timeControl":{"type":"correspondence","daysPerTurn":3}}"#,
         );
-        assert_eq!((c.direction, c.color), (ChallengeDirection::Outgoing, ColorChoice::White));
-        assert_eq!((c.opponent.kind, c.time_control), (PlayerKind::Bot, TimeControl::Correspondence { days_per_turn: 3 }));
+        assert_eq!(
+            (c.direction, c.color),
+            (ChallengeDirection::Outgoing, ColorChoice::White)
+        );
+        assert_eq!(
+            (c.opponent.kind, c.time_control),
+            (
+                PlayerKind::Bot,
+                TimeControl::Correspondence { days_per_turn: 3 }
+            )
+        );
     }
 
     #[test]
     fn nobody_and_unknown_variants_are_harmless() {
-        let c = read(r#"{"id":"cccccccc","challenger":null,"destUser":null,"variant":{"key":"bughouse"},"timeControl":{"type":"unlimited"}}"#);
-        assert_eq!((c.opponent.kind, c.time_control, c.color), (PlayerKind::Guest, TimeControl::Unlimited, ColorChoice::Random));
-        assert_eq!((c.variant, c.playable), (OfferedVariant::Unknown("bughouse".to_owned()), false));
+        let c = read(
+            r#"{"id":"cccccccc","challenger":null,"destUser":null,"variant":{"key":"bughouse"},"timeControl":{"type":"unlimited"}}"#,
+        );
+        assert_eq!(
+            (c.opponent.kind, c.time_control, c.color),
+            (
+                PlayerKind::Guest,
+                TimeControl::Unlimited,
+                ColorChoice::Random
+            )
+        );
+        assert_eq!(
+            (c.variant, c.playable),
+            (OfferedVariant::Unknown("bughouse".to_owned()), false)
+        );
     }
 
     #[test]
@@ -241,9 +336,17 @@ mod tests {
         assert!(!clock(15, 0));
         assert!(clock(30, 0));
         assert!(clock(0, 1));
-        let line = format!(r#"{{"type":"challenge","challenge":{{"id":"c",{FROM_A}}},"compat":{{"bot":false}}}}"#);
-        let wire::EventLine::Challenge(wire, compat) = wire::parse_event(&line).unwrap() else { panic!() };
-        assert!(!challenge(&wire, "bot_us", compat.as_ref(), true).unwrap().playable);
+        let line = format!(
+            r#"{{"type":"challenge","challenge":{{"id":"c",{FROM_A}}},"compat":{{"bot":false}}}}"#
+        );
+        let wire::EventLine::Challenge(wire, compat) = wire::parse_event(&line).unwrap() else {
+            panic!()
+        };
+        assert!(
+            !challenge(&wire, "bot_us", compat.as_ref(), true)
+                .unwrap()
+                .playable
+        );
     }
 
     #[test]
@@ -252,9 +355,15 @@ mod tests {
             ("horde", Variant::Horde.start_fen(), false),
             ("racingKings", Variant::RacingKings.start_fen(), false),
             ("fromPosition", "4k3/8/8/8/8/8/8/4K2R w K - 0 1", true),
-            ("chess960", "bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w KQkq - 0 1", true),
+            (
+                "chess960",
+                "bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w KQkq - 0 1",
+                true,
+            ),
         ] {
-            let c = read(&format!(r#"{{"id":"c",{FROM_A},"variant":{{"key":"{key}"}},"initialFen":"{fen}"}}"#));
+            let c = read(&format!(
+                r#"{{"id":"c",{FROM_A},"variant":{{"key":"{key}"}},"initialFen":"{fen}"}}"#
+            ));
             assert_eq!(c.initial_fen.is_some(), custom, "{key}");
         }
     }
@@ -282,8 +391,18 @@ mod tests {
         )
         .unwrap();
         let bot = online_bot(&bot).unwrap();
-        let kinds: Vec<_> = bot.ratings.iter().map(|r| (r.variant, r.speed, r.rating.points)).collect();
-        assert_eq!(kinds, [(None, Some(Speed::Blitz), 1400), (Some(Variant::Crazyhouse), None, 1900)]);
+        let kinds: Vec<_> = bot
+            .ratings
+            .iter()
+            .map(|r| (r.variant, r.speed, r.rating.points))
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                (None, Some(Speed::Blitz), 1400),
+                (Some(Variant::Crazyhouse), None, 1900)
+            ]
+        );
         assert!(bot.unavailable);
     }
 }

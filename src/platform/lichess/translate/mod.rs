@@ -50,7 +50,10 @@ pub(super) fn seconds(value: i64) -> Duration {
 
 fn rating(points: Option<i64>, provisional: bool) -> Option<Rating> {
     let points = i32::try_from(points?).ok()?;
-    Some(Rating { points, provisional })
+    Some(Rating {
+        points,
+        provisional,
+    })
 }
 
 /// A player of a challenge or a game; absent and nameless players are guests.
@@ -60,21 +63,37 @@ pub(super) fn player(user: Option<&wire::User>) -> Player {
     let rating = rating(user.rating, user.provisional);
     if let Some(level) = user.ai_level {
         let name = PlayerName::new(format!("Stockfish level {level}"));
-        return Player { name, kind: PlayerKind::ServerAi, rating };
+        return Player {
+            name,
+            kind: PlayerKind::ServerAi,
+            rating,
+        };
     }
     let kind = match (&user.id, user.title.as_deref()) {
         (None, _) => PlayerKind::Guest,
         (Some(_), Some("BOT")) => PlayerKind::Bot,
         (Some(_), _) => PlayerKind::Human,
     };
-    let name = user.name.as_deref().or(user.id.as_deref()).unwrap_or("Anonymous");
-    Player { name: PlayerName::new(short(name)), kind, rating }
+    let name = user
+        .name
+        .as_deref()
+        .or(user.id.as_deref())
+        .unwrap_or("Anonymous");
+    Player {
+        name: PlayerName::new(short(name)),
+        kind,
+        rating,
+    }
 }
 
 /// The opponent in a game notice. A title is not always told there, so a person may be a bot.
 pub(super) fn opponent(opponent: &wire::Opponent) -> Player {
     let rating = rating(opponent.rating, false);
-    let name = opponent.username.as_deref().or(opponent.id.as_deref()).unwrap_or("Anonymous");
+    let name = opponent
+        .username
+        .as_deref()
+        .or(opponent.id.as_deref())
+        .unwrap_or("Anonymous");
     let kind = match (opponent.ai, &opponent.id, opponent.title.as_deref()) {
         (Some(_), _, _) => PlayerKind::ServerAi,
         (None, None, _) => PlayerKind::Guest,
@@ -86,7 +105,11 @@ pub(super) fn opponent(opponent: &wire::Opponent) -> Player {
         Some(bare) => (bare, PlayerKind::Bot),
         None => (name, kind),
     };
-    Player { name: PlayerName::new(short(name)), kind, rating }
+    Player {
+        name: PlayerName::new(short(name)),
+        kind,
+        rating,
+    }
 }
 
 /// Names and ids from outside are bounded.

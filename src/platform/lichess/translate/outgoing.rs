@@ -23,7 +23,9 @@ const DAYS: [u32; 7] = [1, 2, 3, 5, 7, 10, 14];
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::platform::lichess) enum Unofferable {
     /// A clock that the platform does not know.
-    #[error("clock {0}: the platform knows 0, 15, 30, 45, 60, 90 and multiples of 60 up to 10800 seconds, increments up to 60, and not 0+0")]
+    #[error(
+        "clock {0}: the platform knows 0, 15, 30, 45, 60, 90 and multiples of 60 up to 10800 seconds, increments up to 60, and not 0+0"
+    )]
     Clock(TimeControl),
     /// Faster than bots may play.
     #[error("clock {0}: bots may not play ultra-bullet")]
@@ -39,16 +41,24 @@ pub(in crate::platform::lichess) fn challenge_form(
 ) -> Result<Vec<(&'static str, String)>, Unofferable> {
     let mut form = vec![
         ("rated", request.rated.to_string()),
-        ("variant", variant_key(request.variant, request.castling_mode)),
+        (
+            "variant",
+            variant_key(request.variant, request.castling_mode),
+        ),
         ("color", color(request.color).to_owned()),
     ];
     match request.time_control {
         TimeControl::Clock { initial, increment } => {
             let (limit_s, increment_s) = (initial.as_secs(), increment.as_secs());
-            let whole = Duration::from_secs(limit_s) == initial && Duration::from_secs(increment_s) == increment;
+            let whole = Duration::from_secs(limit_s) == initial
+                && Duration::from_secs(increment_s) == increment;
             let known = SHORT_CLOCKS_S.contains(&limit_s)
                 || (limit_s >= 120 && limit_s <= LONGEST_CLOCK_S && limit_s.is_multiple_of(60));
-            if !whole || !known || increment_s > LONGEST_INCREMENT_S || (limit_s == 0 && increment_s == 0) {
+            if !whole
+                || !known
+                || increment_s > LONGEST_INCREMENT_S
+                || (limit_s == 0 && increment_s == 0)
+            {
                 return Err(Unofferable::Clock(request.time_control));
             }
             if limit_s + 40 * increment_s < 30 {
@@ -119,10 +129,14 @@ pub(in crate::platform::lichess) fn room(room: ChatRoom) -> &'static str {
 pub(in crate::platform::lichess) fn chat_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     for word in clean.split_whitespace() {
         let mut word: Vec<char> = word.chars().collect();
-        let room = CHAT_MAX_CHARS.saturating_sub(line.chars().count() + usize::from(!line.is_empty()));
+        let room =
+            CHAT_MAX_CHARS.saturating_sub(line.chars().count() + usize::from(!line.is_empty()));
         if word.len() > room && !line.is_empty() {
             lines.push(std::mem::take(&mut line));
         }
@@ -162,35 +176,80 @@ mod tests {
     #[test]
     fn a_challenge_is_written_as_a_form() {
         let form = challenge_form(&request(TimeControl::clock(180, 2))).unwrap();
-        let text: Vec<String> = form.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let expected = ["rated=true", "variant=crazyhouse", "color=random", "clock.limit=180", "clock.increment=2"];
+        let text: Vec<String> = form
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let expected = [
+            "rated=true",
+            "variant=crazyhouse",
+            "color=random",
+            "clock.limit=180",
+            "clock.increment=2",
+        ];
         assert_eq!(text, expected);
         let days = TimeControl::Correspondence { days_per_turn: 3 };
-        assert_eq!(challenge_form(&request(days)).unwrap().last().unwrap().1, "3");
-        assert_eq!(challenge_form(&request(TimeControl::Unlimited)).unwrap().len(), 3);
+        assert_eq!(
+            challenge_form(&request(days)).unwrap().last().unwrap().1,
+            "3"
+        );
+        assert_eq!(
+            challenge_form(&request(TimeControl::Unlimited))
+                .unwrap()
+                .len(),
+            3
+        );
     }
 
     #[test]
     fn clocks_that_the_platform_refuses_are_refused_here() {
-        let ok = |limit, increment| challenge_form(&request(TimeControl::clock(limit, increment))).is_ok();
+        let ok = |limit, increment| {
+            challenge_form(&request(TimeControl::clock(limit, increment))).is_ok()
+        };
         for (limit, increment) in [(30, 0), (45, 0), (90, 0), (0, 1), (120, 60), (10_800, 0)] {
             assert!(ok(limit, increment), "{limit}+{increment}");
         }
-        for (limit, increment) in [(100, 0), (0, 0), (15, 0), (10_860, 0), (180, 61), (130, 2), (75, 0)] {
+        for (limit, increment) in [
+            (100, 0),
+            (0, 0),
+            (15, 0),
+            (10_860, 0),
+            (180, 61),
+            (130, 2),
+            (75, 0),
+        ] {
             assert!(!ok(limit, increment), "{limit}+{increment}");
         }
-        let half = TimeControl::Clock { initial: Duration::from_millis(60_500), increment: Duration::ZERO };
+        let half = TimeControl::Clock {
+            initial: Duration::from_millis(60_500),
+            increment: Duration::ZERO,
+        };
         assert!(challenge_form(&request(half)).is_err());
-        assert!(challenge_form(&request(TimeControl::Correspondence { days_per_turn: 4 })).is_err());
+        assert!(
+            challenge_form(&request(TimeControl::Correspondence { days_per_turn: 4 })).is_err()
+        );
     }
 
     #[test]
     fn every_reason_that_is_sent_is_read_back() {
         use DeclineReason::*;
-        for reason in
-            [Generic, Later, TooFast, TooSlow, TimeControl, RatedOnly, CasualOnly, StandardOnly, Variant, NoBots, BotsOnly]
-        {
-            assert_eq!(super::super::lobby::decline_reason(Some(decline_reason(reason))), reason);
+        for reason in [
+            Generic,
+            Later,
+            TooFast,
+            TooSlow,
+            TimeControl,
+            RatedOnly,
+            CasualOnly,
+            StandardOnly,
+            Variant,
+            NoBots,
+            BotsOnly,
+        ] {
+            assert_eq!(
+                super::super::lobby::decline_reason(Some(decline_reason(reason))),
+                reason
+            );
         }
     }
 
@@ -214,7 +273,11 @@ mod tests {
         let text = "word ".repeat(100);
         let lines = chat_lines(&text);
         assert_eq!(lines.len(), 3);
-        assert!(lines.iter().all(|line| line.chars().count() <= 140 && line.ends_with("word")));
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.chars().count() <= 140 && line.ends_with("word"))
+        );
         let lines = chat_lines(&"é".repeat(1000));
         assert!(lines.iter().all(|line| line.chars().count() == 140));
         assert_eq!(lines.len(), 3);

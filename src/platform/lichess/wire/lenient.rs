@@ -49,7 +49,11 @@ where
     Ok(match Value::deserialize(deserializer)? {
         Value::Number(number) => number
             .as_i64()
-            .or_else(|| number.as_u64().map(|n| i64::try_from(n).unwrap_or(i64::MAX)))
+            .or_else(|| {
+                number
+                    .as_u64()
+                    .map(|n| i64::try_from(n).unwrap_or(i64::MAX))
+            })
             // The conversion of a float saturates, and of NaN gives zero.
             .or_else(|| number.as_f64().map(|n| n as i64)),
         Value::String(text) => text.trim().parse().ok(),
@@ -64,7 +68,10 @@ where
     T: DeserializeOwned,
 {
     Ok(match Value::deserialize(deserializer)? {
-        Value::Array(items) => items.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect(),
+        Value::Array(items) => items
+            .into_iter()
+            .filter_map(|item| serde_json::from_value(item).ok())
+            .collect(),
         _ => Vec::new(),
     })
 }
@@ -77,7 +84,10 @@ where
     Ok(match Value::deserialize(deserializer)? {
         Value::String(word) => Some(word),
         Value::Object(map) => {
-            let word = map.get("name").or_else(|| map.get("key")).and_then(Value::as_str);
+            let word = map
+                .get("name")
+                .or_else(|| map.get("key"))
+                .and_then(Value::as_str);
             word.map(str::to_owned)
         }
         _ => None,

@@ -374,18 +374,28 @@ pub(super) struct ChallengeDone {
 /// Reads a line of the event stream.
 pub(super) fn parse_event(line: &str) -> Result<EventLine, WireError> {
     let mut object = parse_object(line)?;
-    let Some(kind) = object.get("type").and_then(Value::as_str).map(str::to_owned) else {
+    let Some(kind) = object
+        .get("type")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
+    else {
         return untyped(&object).map(EventLine::Error);
     };
     Ok(match kind.as_str() {
         "gameStart" => EventLine::GameStart(part(&mut object, "gameStart", "game")?),
         "gameFinish" => EventLine::GameFinish(part(&mut object, "gameFinish", "game")?),
         "challenge" => {
-            let compat = object.remove("compat").and_then(|compat| serde_json::from_value(compat).ok());
+            let compat = object
+                .remove("compat")
+                .and_then(|compat| serde_json::from_value(compat).ok());
             EventLine::Challenge(part(&mut object, "challenge", "challenge")?, compat)
         }
-        "challengeCanceled" => EventLine::ChallengeCanceled(part(&mut object, "challengeCanceled", "challenge")?),
-        "challengeDeclined" => EventLine::ChallengeDeclined(part(&mut object, "challengeDeclined", "challenge")?),
+        "challengeCanceled" => {
+            EventLine::ChallengeCanceled(part(&mut object, "challengeCanceled", "challenge")?)
+        }
+        "challengeDeclined" => {
+            EventLine::ChallengeDeclined(part(&mut object, "challengeDeclined", "challenge")?)
+        }
         _ => EventLine::Unknown(excerpt(&kind)),
     })
 }
@@ -393,21 +403,35 @@ pub(super) fn parse_event(line: &str) -> Result<EventLine, WireError> {
 /// Reads a line of a game's stream.
 pub(super) fn parse_game(line: &str) -> Result<GameLine, WireError> {
     let object = parse_object(line)?;
-    let Some(kind) = object.get("type").and_then(Value::as_str).map(str::to_owned) else {
+    let Some(kind) = object
+        .get("type")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
+    else {
         return untyped(&object).map(GameLine::Error);
     };
     Ok(match kind.as_str() {
         "gameFull" => {
             let full: Box<GameFull> = whole(object, "gameFull")?;
-            if full.state.as_ref().is_none_or(|state| state.moves.is_none()) {
-                return Err(WireError::Missing { message: "gameFull", field: "state.moves" });
+            if full
+                .state
+                .as_ref()
+                .is_none_or(|state| state.moves.is_none())
+            {
+                return Err(WireError::Missing {
+                    message: "gameFull",
+                    field: "state.moves",
+                });
             }
             GameLine::Full(full)
         }
         "gameState" => {
             let state: Box<GameState> = whole(object, "gameState")?;
             if state.moves.is_none() {
-                return Err(WireError::Missing { message: "gameState", field: "moves" });
+                return Err(WireError::Missing {
+                    message: "gameState",
+                    field: "moves",
+                });
             }
             GameLine::State(state)
         }
@@ -431,21 +455,33 @@ fn untyped(object: &Object) -> Result<String, WireError> {
     match object.get("error") {
         Some(Value::String(text)) => Ok(excerpt(text)),
         Some(other) => Ok(excerpt(&other.to_string())),
-        None => Err(WireError::Missing { message: "event", field: "type" }),
+        None => Err(WireError::Missing {
+            message: "event",
+            field: "type",
+        }),
     }
 }
 
-fn part<T: DeserializeOwned>(object: &mut Object, message: &'static str, field: &'static str) -> Result<Box<T>, WireError> {
+fn part<T: DeserializeOwned>(
+    object: &mut Object,
+    message: &'static str,
+    field: &'static str,
+) -> Result<Box<T>, WireError> {
     let missing = WireError::Missing { message, field };
     match object.remove(field) {
-        Some(value @ Value::Object(_)) => serde_json::from_value(value).map(Box::new).map_err(|_| missing),
+        Some(value @ Value::Object(_)) => serde_json::from_value(value)
+            .map(Box::new)
+            .map_err(|_| missing),
         _ => Err(missing),
     }
 }
 
 fn whole<T: DeserializeOwned>(object: Object, message: &'static str) -> Result<Box<T>, WireError> {
     let read = serde_json::from_value(Value::Object(object));
-    read.map(Box::new).map_err(|_| WireError::Missing { message, field: "its parts" })
+    read.map(Box::new).map_err(|_| WireError::Missing {
+        message,
+        field: "its parts",
+    })
 }
 
 #[cfg(test)]
@@ -455,8 +491,12 @@ mod tests {
     #[test]
     fn absent_null_and_false_are_the_same() {
         for draw in ["", r#","wdraw":null"#, r#","wdraw":false"#] {
-            let line = format!(r#"{{"type":"gameState","moves":"e2e4","wtime":1,"btime":2,"status":"started"{draw}}}"#);
-            let GameLine::State(state) = parse_game(&line).unwrap() else { panic!("{line}") };
+            let line = format!(
+                r#"{{"type":"gameState","moves":"e2e4","wtime":1,"btime":2,"status":"started"{draw}}}"#
+            );
+            let GameLine::State(state) = parse_game(&line).unwrap() else {
+                panic!("{line}")
+            };
             assert!(!state.wdraw);
         }
     }
@@ -464,27 +504,57 @@ mod tests {
     #[test]
     fn wrong_types_in_known_fields_count_as_absent() {
         let line = r#"{"type":"gameState","moves":"","wtime":"12000","btime":1.5e3,"winner":7,"status":{"name":"draw"},
-            "wdraw":"yes","expiration":[1]}"#;
-        let GameLine::State(state) = parse_game(line).unwrap() else { panic!() };
-        assert_eq!((state.wtime, state.btime, state.winner), (Some(12_000), Some(1500), None));
-        assert_eq!((state.status.as_deref(), state.wdraw, state.expiration), (Some("draw"), false, None));
+            "wdraw":"yes","expiration":7}"#;
+        let GameLine::State(state) = parse_game(line).unwrap() else {
+            panic!()
+        };
+        assert_eq!(
+            (state.wtime, state.btime, state.winner),
+            (Some(12_000), Some(1500), None)
+        );
+        assert_eq!(
+            (state.status.as_deref(), state.wdraw, state.expiration),
+            (Some("draw"), false, None)
+        );
     }
 
     #[test]
     fn the_type_may_come_last_and_may_be_unknown() {
         let line = r#"{"id":"abcdefgh","state":{"moves":""},"later":{"x":[]},"type":"gameFull"}"#;
         assert!(matches!(parse_game(line).unwrap(), GameLine::Full(_)));
-        assert!(matches!(parse_game(r#"{"type":"newThing"}"#).unwrap(), GameLine::Unknown(kind) if kind == "newThing"));
-        assert!(matches!(parse_event(r#"{"type":"newThing"}"#).unwrap(), EventLine::Unknown(_)));
-        assert!(matches!(parse_event(r#"{"error":"Please don't poll"}"#).unwrap(), EventLine::Error(_)));
+        assert!(
+            matches!(parse_game(r#"{"type":"newThing"}"#).unwrap(), GameLine::Unknown(kind) if kind == "newThing")
+        );
+        assert!(matches!(
+            parse_event(r#"{"type":"newThing"}"#).unwrap(),
+            EventLine::Unknown(_)
+        ));
+        assert!(matches!(
+            parse_event(r#"{"error":"Please don't poll"}"#).unwrap(),
+            EventLine::Error(_)
+        ));
     }
 
     #[test]
     fn hostile_lines_are_errors() {
         let deep = format!("{}1{}", "[".repeat(20_000), "]".repeat(20_000));
-        for line in ["", "17", "[]", "{", "{}", r#"{"type":5}"#, r#"{"type":"gameStart"}"#, r#"{"type":"gameStart","game":3}"#, &deep] {
+        for line in [
+            "",
+            "17",
+            "[]",
+            "{",
+            "{}",
+            r#"{"type":5}"#,
+            r#"{"type":"gameStart"}"#,
+            r#"{"type":"gameStart","game":3}"#,
+            &deep,
+        ] {
             assert!(parse_event(line).is_err(), "{}", excerpt(line));
-            assert!(parse_game(line).is_err() || line.contains("gameStart"), "{}", excerpt(line));
+            assert!(
+                parse_game(line).is_err() || line.contains("gameStart"),
+                "{}",
+                excerpt(line)
+            );
         }
         assert!(parse_game(r#"{"type":"gameState","moves":5}"#).is_err());
         assert!(parse_game(r#"{"type":"gameFull","state":{}}"#).is_err());
