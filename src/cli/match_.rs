@@ -110,7 +110,7 @@ impl Match {
         let config = self.config()?;
         let names = config.engines.each_ref().map(|engine| engine.name.clone());
         let mut record = self.pgn_file()?;
-        let date = jiff::Zoned::now().strftime("%Y.%m.%d").to_string();
+        let date = jiff::Timestamp::now().strftime("%Y.%m.%d").to_string();
         let mut write_error = None;
         let judge = new_searcher(&EngineConfig {
             hash_bytes: 16 << 20,
