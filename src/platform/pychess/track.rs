@@ -40,6 +40,11 @@ impl Track {
         &self.moves
     }
 
+    /// The game by our rules, if they follow it.
+    pub fn history(&self) -> Option<&History> {
+        self.history.as_ref()
+    }
+
     /// The board, if our rules follow the game.
     pub fn position(&self) -> Option<&Position> {
         self.history.as_ref().map(History::position)
