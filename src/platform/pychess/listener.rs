@@ -39,7 +39,7 @@ pub enum Heard {
     Line {
         /// When it arrived.
         at: Instant,
-        /// When the stream was opened.
+        /// When reading began.
         up_at: Instant,
         /// What it says.
         line: AccountLine,
@@ -117,13 +117,13 @@ impl Listener {
             Ok(stream) => stream,
             Err(error) => return lost(&error, true),
         };
-        let up_at = Instant::now();
-        backoff.connected(up_at);
+        backoff.connected(Instant::now());
         let live = self.live_games().await;
         if self.out.send(Heard::Up { account, live }).await.is_err() {
             return Lost::Unheard;
         }
-        self.read(&mut stream, up_at).await
+        // What has waited in the socket meanwhile counts as old: nobody can tell it from what waited on the server.
+        self.read(&mut stream, Instant::now()).await
     }
 
     /// Reads lines until the stream breaks.

@@ -1,6 +1,10 @@
 //! The PyChess client: against retold recordings, against noise, and against a fake server.
 
+mod checklist;
+pub mod fake;
 mod noise;
 mod recordings;
 mod replay;
+mod rig;
 mod scenario;
+mod whole_games;
