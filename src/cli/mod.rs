@@ -9,10 +9,12 @@
     reason = "printing is what a command line is for"
 )]
 
+mod bench;
+mod house;
 mod match_;
-mod uci;
 mod perft;
 mod position;
+mod uci;
 mod version;
 
 use std::process::ExitCode;
@@ -30,10 +32,14 @@ struct CommandLine {
 /// One line per subcommand, in the order the help shows them.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the UCI protocol on standard input and output.
+    /// Search fixed positions and print the signature of the search
+    Bench(bench::Bench),
+    /// Serve the UCI protocol on standard input and output
     Uci(uci::Uci),
-    /// Play engines against each other.
+    /// Play engines against each other
     Match(Box<match_::Match>),
+    /// Open a house: a Lichess-shaped server of your own, with a page
+    House(Box<house::House>),
     /// Count the leaves of the move tree, or compare counts with a file of them
     Perft(perft::Perft),
     /// Show what the rules say about a position or game: legal moves, outcome, claims
@@ -46,8 +52,10 @@ impl Command {
     /// Carries the command out.
     fn run(self) -> anyhow::Result<ExitCode> {
         match self {
+            Self::Bench(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),
+            Self::House(command) => command.run(),
             Self::Perft(command) => command.run(),
             Self::Position(command) => command.run(),
             Self::Version(command) => command.run(),

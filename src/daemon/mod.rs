@@ -1,1 +1,3 @@
 //! Composition root and task tree.
+
+pub mod house_archive;

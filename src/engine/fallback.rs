@@ -50,3 +50,51 @@ fn value_after(after: &Position, threshold: Option<i32>) -> i32 {
     }
     worst
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{CastlingMode, Variant};
+
+    fn choice(variant: Variant, fen: &str) -> String {
+        let position = Position::from_fen(variant, CastlingMode::Standard, fen).expect("legal");
+        let history = History::new(position);
+        let best = fallback_move(&history).expect("there is a legal move");
+        history.position().uci(best)
+    }
+
+    #[test]
+    fn every_start_has_one() {
+        for variant in Variant::ALL {
+            let history = History::new(Position::start(variant));
+            let best = fallback_move(&history).expect("there are legal moves");
+            assert!(history.position().is_legal(best), "{variant:?}");
+        }
+    }
+
+    #[test]
+    fn mates_and_wins_come_first() {
+        let back_rank = "q5k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1";
+        assert_eq!(choice(Variant::Chess, back_rank), "a1a8");
+        let dropped = "6k1/5ppp/8/8/8/8/8/6K1[Q] w - - 0 1";
+        assert!(choice(Variant::Crazyhouse, dropped).starts_with("Q@"));
+        let to_the_center = "4k3/8/8/q7/8/3K4/8/8 w - - 0 1";
+        assert!(["d3e4", "d3d4"].contains(&choice(Variant::KingOfTheHill, to_the_center).as_str()));
+    }
+
+    #[test]
+    fn takes_what_hangs_and_not_what_is_guarded() {
+        let hangs = "4k3/8/8/3r4/8/8/8/3QK3 w - - 0 1";
+        assert_eq!(choice(Variant::Chess, hangs), "d1d5");
+        let guarded = "3rk3/8/8/3p4/8/8/8/3QK3 w - - 0 1";
+        assert_ne!(choice(Variant::Chess, guarded), "d1d5");
+    }
+
+    #[test]
+    fn finished_games_have_none() {
+        let mate = "R6k/6pp/8/8/8/8/8/K7 b - - 0 1";
+        let position = Position::from_fen(Variant::Chess, CastlingMode::Standard, mate);
+        let history = History::new(position.expect("legal"));
+        assert_eq!(fallback_move(&history), None);
+    }
+}

@@ -81,7 +81,14 @@ pub struct MaterialSearcher {
 }
 
 impl MaterialSearcher {
-    fn negamax(&mut self, position: &Position, depth: u32, ply: i32, window: (i32, i32), stop: &StopFlag) -> i32 {
+    fn negamax(
+        &mut self,
+        position: &Position,
+        depth: u32,
+        ply: i32,
+        window: (i32, i32),
+        stop: &StopFlag,
+    ) -> i32 {
         self.nodes += 1;
         if self.nodes >= self.node_limit || (self.nodes & 255 == 0 && stop.should_stop()) {
             self.stopped = true;
@@ -118,7 +125,13 @@ impl MaterialSearcher {
     }
 
     /// The best root move of an iteration; `None` if it was cut off before a first one was known.
-    fn iterate(&mut self, position: &Position, moves: &[Move], depth: u32, stop: &StopFlag) -> Option<(Move, i32)> {
+    fn iterate(
+        &mut self,
+        position: &Position,
+        moves: &[Move],
+        depth: u32,
+        stop: &StopFlag,
+    ) -> Option<(Move, i32)> {
         let mut best: Option<(Move, i32)> = None;
         for &candidate in moves {
             let mut after = position.clone();
@@ -182,9 +195,14 @@ impl Searcher for MaterialSearcher {
         self.stopped = false;
         self.node_limit = limits.nodes.unwrap_or(u64::MAX);
         let bounded = limits.nodes.is_some() || limits.is_timed() || limits.infinite;
-        let depth_max = limits.depth.unwrap_or(if bounded { DEPTH_MAX } else { DEPTH_WITHOUT_BOUND });
+        let depth_max = limits.depth.unwrap_or(if bounded {
+            DEPTH_MAX
+        } else {
+            DEPTH_WITHOUT_BOUND
+        });
 
-        let mut report = SearchReport::without_search(moves[0], ReportOrigin::Search, stop.elapsed());
+        let mut report =
+            SearchReport::without_search(moves[0], ReportOrigin::Search, stop.elapsed());
         for depth in 1..=depth_max.clamp(1, DEPTH_MAX) {
             let found = self.iterate(position, &moves, depth, stop);
             let complete = !self.stopped;
@@ -218,7 +236,10 @@ impl Searcher for MaterialSearcher {
     fn new_game(&mut self) {}
 
     fn explain(&self, position: &Position) -> Option<String> {
-        Some(format!("material: {} cp for the side to move", balance(position)))
+        Some(format!(
+            "material: {} cp for the side to move",
+            balance(position)
+        ))
     }
 }
 
@@ -243,5 +264,96 @@ fn info_of(report: &SearchReport, nodes: u64, stop: &StopFlag) -> SearchInfo {
         elapsed: stop.elapsed(),
         hash_full_permille: 0,
         pv: report.pv.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::CastlingMode;
+
+    fn position(variant: Variant, fen: &str) -> Position {
+        Position::from_fen(variant, CastlingMode::Standard, fen).expect("a legal position")
+    }
+
+    fn search(variant: Variant, fen: &str, limits: &SearchLimits) -> (String, SearchReport) {
+        let history = History::new(position(variant, fen));
+        let report =
+            MaterialSearcher::default().search(&history, limits, &StopFlag::new(), &mut |_| {});
+        (history.position().uci(report.best), report)
+    }
+
+    #[test]
+    fn start_positions_are_balanced() {
+        for variant in Variant::ALL {
+            if variant != Variant::Horde {
+                assert_eq!(balance(&Position::start(variant)), 0, "{variant:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn pockets_count_and_promoted_pieces_less() {
+        let fen = |board: &str| format!("4k3/8/8/8/8/8/8/{board} w - - 0 1");
+        let value = |board| balance(&position(Variant::Crazyhouse, &fen(board)));
+        assert_eq!(value("4K3[N]"), 220);
+        assert_eq!(value("4K3[n]"), -220);
+        assert!(value("Q~3K3[]") < value("Q3K3[]"));
+    }
+
+    #[test]
+    fn finds_mates_and_counts_moves_to_them() {
+        let (best, report) = search(
+            Variant::Chess,
+            "6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1",
+            &SearchLimits::depth(2),
+        );
+        assert_eq!((best.as_str(), report.score), ("a1a8", Score::Mate(1)));
+        let (_, report) = search(
+            Variant::Chess,
+            "k7/8/1K6/8/8/8/8/7R b - - 0 1",
+            &SearchLimits::depth(3),
+        );
+        assert_eq!(report.score, Score::Mate(-1));
+        let (best, report) = search(
+            Variant::Crazyhouse,
+            "6k1/5ppp/8/8/8/8/8/6K1[R] w - - 0 1",
+            &SearchLimits::depth(2),
+        );
+        assert!(best.starts_with("R@") && best.ends_with('8'), "{best}");
+        assert_eq!(report.score, Score::Mate(1));
+    }
+
+    #[test]
+    fn a_bound_on_nodes_is_kept_and_repeatable() {
+        for nodes in [1, 2, 100, 5_000] {
+            let limits = SearchLimits::nodes(nodes);
+            let fen = Variant::Capahouse.start_fen();
+            let (best, report) = search(Variant::Capahouse, fen, &limits);
+            assert!(report.nodes <= nodes, "{nodes}");
+            assert_eq!(search(Variant::Capahouse, fen, &limits).0, best);
+        }
+    }
+
+    #[test]
+    fn stays_within_the_moves_asked_for() {
+        let start = Position::start(Variant::Chess);
+        let only = start.parse_uci("a2a3").expect("legal");
+        let limits = SearchLimits {
+            search_moves: vec![only],
+            ..SearchLimits::depth(3)
+        };
+        let (best, _) = search(Variant::Chess, Variant::Chess.start_fen(), &limits);
+        assert_eq!(best, "a2a3");
+    }
+
+    #[test]
+    fn a_stopped_search_still_has_a_legal_move() {
+        let history = History::new(Position::start(Variant::Atomic));
+        let stop = StopFlag::new();
+        stop.stop();
+        let limits = SearchLimits::depth(9);
+        let report = MaterialSearcher::default().search(&history, &limits, &stop, &mut |_| {});
+        assert!(history.position().is_legal(report.best));
     }
 }

@@ -4,16 +4,20 @@
 //! many games, [`uci`] serves a GUI, [`arena`] plays engines against each other.
 
 pub mod arena;
+pub mod evaluation;
 mod fallback;
 pub mod limits;
 pub mod material;
 pub mod pool;
 pub mod report;
 pub mod score;
+pub mod search;
 pub mod searcher;
+pub mod see;
 pub mod stop;
 pub mod strength;
 pub mod time;
+pub mod transposition;
 pub mod uci;
 
 use std::sync::Arc;
@@ -39,11 +43,15 @@ pub struct EngineConfig {
 pub type NewSearcher = Arc<dyn Fn(&EngineConfig) -> Box<dyn Searcher> + Send + Sync>;
 
 /// The engine's searcher, with a table of its own. The one place that says which one it is.
-pub fn new_searcher(_config: &EngineConfig) -> Box<dyn Searcher> {
-    Box::new(material::MaterialSearcher::default())
+pub fn new_searcher(config: &EngineConfig) -> Box<dyn Searcher> {
+    let table = Arc::new(transposition::Table::new(config.hash_bytes));
+    Box::new(search::AlphaBeta::new(table, config.threads))
 }
 
 /// A factory for the pool: all searchers made by it share one transposition table.
 pub fn searcher_factory(config: EngineConfig) -> pool::SearcherFactory {
-    Arc::new(move || new_searcher(&config))
+    let table = Arc::new(transposition::Table::new(config.hash_bytes));
+    Arc::new(move || {
+        Box::new(search::AlphaBeta::new(Arc::clone(&table), config.threads)) as Box<dyn Searcher>
+    })
 }

@@ -7,7 +7,6 @@ use crate::rules::History;
 
 use super::command::GameCommand;
 use super::event::GameEnd;
-use super::time::Moment;
 
 /// Number of a search within one session. Counted, not derived from the ply: after a takeback a ply comes twice.
 #[derive(
@@ -41,10 +40,8 @@ pub struct ThinkRequest {
     pub id: SearchId,
     /// Start, moves and present position.
     pub history: History,
-    /// Bounds.
+    /// Bounds, with the clocks: the pool serves the nearest flag first.
     pub limits: SearchLimits,
-    /// From here on the answer comes too late; the pool serves the nearest first.
-    pub due: Moment,
 }
 
 /// What a game must not forget between two starts of the daemon.
@@ -92,8 +89,7 @@ impl std::fmt::Display for GameAction {
             Self::Think(request) => {
                 write!(f, "think #{} ", request.id.0)?;
                 write!(f, "ply {} ", request.history.moves().len())?;
-                write_limits(f, &request.limits)?;
-                write!(f, " due {} ms", request.due.since_start().as_millis())
+                write_limits(f, &request.limits)
             }
             Self::Hurry(id) => write!(f, "hurry #{}", id.0),
             Self::Cancel(id) => write!(f, "cancel #{}", id.0),

@@ -2,20 +2,13 @@
 
 use crate::rules::{Move, MoveKind, Position, Role};
 
-/// Picks a move that is not in `refused`: mate if there is one, else the most valuable capture, else the first move.
+/// Picks a move that is not in `refused`: mate if there is one, else the most valuable capture, else any other.
 ///
-/// The choice depends on nothing but the position. `None` only if no legal move is left.
+/// The choice depends on nothing but the position, not even on the order in which moves are generated. `None` only if no legal move is left.
 pub fn fallback_move(position: &Position, refused: &[Move]) -> Option<Move> {
     let moves = position.legal_moves();
     let allowed = moves.iter().copied().filter(|m| !refused.contains(m));
-    let mut best: Option<(i32, Move)> = None;
-    for m in allowed {
-        let value = worth(position, m);
-        if best.is_none_or(|(found, _)| value > found) {
-            best = Some((value, m));
-        }
-    }
-    best.map(|(_, m)| m)
+    allowed.max_by_key(|&m| (worth(position, m), std::cmp::Reverse(m.0)))
 }
 
 fn worth(position: &Position, m: Move) -> i32 {
@@ -25,11 +18,17 @@ fn worth(position: &Position, m: Move) -> i32 {
         return i32::MAX;
     }
     match position.kind(m) {
-        MoveKind::Normal { to, promotion, .. } => {
+        MoveKind::Normal {
+            from,
+            to,
+            promotion,
+        } => {
             let captured = position.piece_at(to).map_or(0, |piece| value(piece.role));
-            captured + promotion.map_or(0, value)
+            let king = position.piece_at(from).is_some_and(|piece| piece.role == Role::King);
+            // A quiet walk of the king comes after all other quiet moves.
+            2 * (captured + promotion.map_or(0, value)) - i32::from(king)
         }
-        MoveKind::EnPassant { .. } => value(Role::Pawn),
+        MoveKind::EnPassant { .. } => 2 * value(Role::Pawn),
         MoveKind::Castle { .. } | MoveKind::Drop { .. } => 0,
     }
 }

@@ -131,7 +131,7 @@ impl GameRecord {
             moves.push(m);
         }
         for m in moves {
-            self.history.play(m);
+            self.history.play_unchecked(m);
         }
         self.words.extend_from_slice(&words[self.words.len()..]);
         Ok(())

@@ -84,6 +84,41 @@ impl<R: Rules> Sink<R> for Counter {
     }
 }
 
+/// Looks for one move without listing the others.
+struct Finder {
+    wanted: Move,
+    found: bool,
+}
+
+impl<R: Rules> Sink<R> for Finder {
+    #[inline(always)]
+    fn moves(&mut self, from: u8, to: BitsOf<R>) {
+        let wanted = self.wanted;
+        self.found |= wanted == Move::normal(from, wanted.to()) && to.has(wanted.to());
+    }
+    #[inline(always)]
+    fn pawn_moves(&mut self, offset: i8, to: BitsOf<R>) {
+        let wanted = self.wanted;
+        let from = wanted.to().wrapping_add_signed(-offset);
+        self.found |= wanted == Move::normal(from, wanted.to()) && to.has(wanted.to());
+    }
+    #[inline(always)]
+    fn promotions(&mut self, offset: i8, to: BitsOf<R>) {
+        let wanted = self.wanted;
+        let from = wanted.to().wrapping_add_signed(-offset);
+        self.found |= wanted.is_promotion()
+            && to.has(wanted.to())
+            && R::PROMOTIONS.contains(&wanted.promotion_role())
+            && wanted == Move::promotion(from, wanted.to(), wanted.promotion_role(), R::G::FILES);
+    }
+    #[inline(always)]
+    fn drops(&mut self, _role: Role, _to: BitsOf<R>) {}
+    #[inline(always)]
+    fn single(&mut self, m: Move) {
+        self.found |= m == self.wanted;
+    }
+}
+
 /// Which moves to generate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kinds {
@@ -241,15 +276,16 @@ impl<R: Rules> Pos<R> {
         }
         let is_capture =
             m.is_en_passant() || (!m.is_castle() && self.board[m.to() as usize] != EMPTY);
-        let mut list = MoveList::new();
+        let mut finder = Finder {
+            wanted: m,
+            found: false,
+        };
         let kinds = Kinds {
             drops: false,
             ..Kinds::ALL
         };
-        self.walk(kinds, mover, &mut list);
-        list.contains(&m)
-            && (is_capture || !self.must_capture())
-            && (!Self::TRIED || self.survives(m))
+        self.walk(kinds, mover, &mut finder);
+        finder.found && (is_capture || !self.must_capture()) && (!Self::TRIED || self.survives(m))
     }
 
     fn drop_is_legal(&self, m: Move) -> bool {

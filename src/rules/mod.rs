@@ -6,6 +6,7 @@
 
 pub mod adjudication;
 pub mod bits;
+pub mod checks;
 pub mod ending;
 pub mod generate;
 pub mod geometry;

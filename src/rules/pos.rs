@@ -47,6 +47,13 @@ impl<R: Rules> Pos<R> {
     /// Whether the board has archbishops and chancellors.
     pub(super) const WIDE: bool = R::G::FILES == 10;
 
+    /// Whether a role exists on this board.
+    #[inline(always)]
+    #[must_use]
+    pub const fn has_role(role: Role) -> bool {
+        Self::WIDE || !matches!(role, Role::Archbishop | Role::Chancellor)
+    }
+
     /// The board's attack tables.
     #[inline(always)]
     #[must_use]

@@ -29,19 +29,31 @@ macro_rules! position {
                 Ok(match variant { $(Variant::$name => Self::$name(Pos::new_unreachable(setup)?)),* })
             }
         }
-
-        /// Evaluates an expression with the position of whichever variant it is.
-        #[macro_export]
-        macro_rules! with_pos {
-            ($any:expr, $pos:ident => $body:expr) => {
-                match $any {
-                    $($crate::rules::AnyPos::$name($pos) => $body),*
-                }
-            };
-        }
     };
 }
 with_variants!(position);
+
+/// Evaluates an expression with the position of whichever variant it is. The compiler asks for a line when a variant is
+/// added.
+#[macro_export]
+macro_rules! with_pos {
+    ($any:expr, $pos:ident => $body:expr) => {
+        match $any {
+            $crate::rules::AnyPos::Chess($pos) => $body,
+            $crate::rules::AnyPos::Crazyhouse($pos) => $body,
+            $crate::rules::AnyPos::Capablanca($pos) => $body,
+            $crate::rules::AnyPos::Capahouse($pos) => $body,
+            $crate::rules::AnyPos::ThreeCheck($pos) => $body,
+            $crate::rules::AnyPos::KingOfTheHill($pos) => $body,
+            $crate::rules::AnyPos::Antichess($pos) => $body,
+            $crate::rules::AnyPos::Suicide($pos) => $body,
+            $crate::rules::AnyPos::Losers($pos) => $body,
+            $crate::rules::AnyPos::Atomic($pos) => $body,
+            $crate::rules::AnyPos::Horde($pos) => $body,
+            $crate::rules::AnyPos::RacingKings($pos) => $body,
+        }
+    };
+}
 
 /// A legal position of any variant.
 #[derive(Clone, Debug)]

@@ -58,16 +58,16 @@ impl Output {
 /// Something for the search thread to do.
 pub(super) enum Job {
     Search {
-        history: History,
-        limits: SearchLimits,
+        history: Box<History>,
+        limits: Box<SearchLimits>,
         stop: StopFlag,
     },
     Perft {
-        position: Position,
+        position: Box<Position>,
         depth: u32,
         stop: StopFlag,
     },
-    Explain(Position),
+    Explain(Box<Position>),
     NewGame,
     Configure(EngineConfig),
     /// Say `readyok` when everything before is done.

@@ -48,6 +48,11 @@ impl Default for Absence {
 }
 
 impl Absence {
+    /// The first state that we see: whoever is to move has been so at least from now on.
+    pub(super) fn begin(&mut self, at: Moment) {
+        self.on_move_since.get_or_insert(at);
+    }
+
     pub(super) fn turn_changed(&mut self, at: Moment) {
         self.on_move_since = Some(at);
     }

@@ -9,7 +9,6 @@ mod offers;
 mod talk;
 mod think;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -43,6 +42,8 @@ const RESYNC_WAIT: Duration = Duration::from_secs(5);
 const LEAVE_WAIT: Duration = Duration::from_secs(10);
 /// How long a game that is over by our rules may go on before we ask.
 const OVER_WAIT: Duration = Duration::from_secs(3);
+/// Full states that may insist on a game which is over by our rules, before we leave it.
+const MAX_DENIED: u32 = 3;
 /// The second refused move in one turn means that the platform and we disagree about the rules.
 const MAX_REFUSED: usize = 2;
 
@@ -50,7 +51,7 @@ const MAX_REFUSED: usize = 2;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionTerms {
     /// How to behave.
-    pub policy: Arc<GamePolicy>,
+    pub policy: GamePolicy,
     /// What the platform can do.
     pub capabilities: GameCapabilities,
     /// Name and version of the engine, for `!name`.
@@ -136,8 +137,8 @@ struct Game {
     leaving: Option<Leaving>,
     may_resign: bool,
     over_check: Option<Moment>,
-    /// The platform insists that a game goes on which is over by our rules.
-    over_denied: bool,
+    /// Full states that insist on a game which is over by our rules.
+    over_denied: u32,
     thoughts: Thoughts,
     offers: OfferMemory,
     absence: Absence,
@@ -293,7 +294,7 @@ impl GameSession {
             leaving: None,
             may_resign: true,
             over_check: None,
-            over_denied: false,
+            over_denied: 0,
             thoughts: Thoughts::default(),
             offers: OfferMemory::new(self.terms.memory.takebacks_granted),
             absence: Absence::default(),
@@ -355,11 +356,12 @@ impl GameSession {
             game.held = None;
             game.offers.takeback_granted = false;
         }
+        game.absence.begin(at);
         if ply != known_ply || rewound {
             game.ply_seen = (!full).then_some(at);
             game.refused.clear();
             game.over_check = None;
-            game.over_denied = false;
+            game.over_denied = 0;
             game.absence.turn_changed(at);
         }
         let echo = game.sent.as_ref().filter(|sent| ply > sent.turn.ply);
@@ -388,19 +390,8 @@ impl GameSession {
         if !game.is_our_turn() {
             return;
         }
-        if game.is_over_by_rules() && !(game.over_denied && game.record.position().has_legal_move())
-        {
-            // The server will say so by itself; if it does not, we ask. Playing on is for a server that insists.
-            if full && game.over_check.is_some() {
-                game.over_denied = true;
-            }
-            let ask = game.over_check.is_none() || game.over_denied;
-            if ask {
-                game.over_check = Some(now + OVER_WAIT);
-            }
-            if !(game.over_denied && game.record.position().has_legal_move()) {
-                return;
-            }
+        if game.is_over_by_rules() {
+            return self.over_by_rules(full, now);
         }
         if let Some(sent) = game.sent.as_ref().filter(|sent| sent.turn == turn) {
             if full {
@@ -411,6 +402,22 @@ impl GameSession {
         }
         if game.search.is_none() && game.held.is_none() {
             self.think(now);
+        }
+    }
+
+    /// Our turn, but the game is over by our rules. The server will say so by itself; if it does not, we ask, and if it
+    /// insists that the game goes on, the rules differ and only leaving is left.
+    fn over_by_rules(&mut self, full: bool, now: Moment) {
+        let Some(game) = &mut self.game else { return };
+        if game.over_check.is_none() {
+            game.over_check = Some(now + OVER_WAIT);
+        } else if full {
+            game.over_denied += 1;
+            if game.over_denied == MAX_DENIED {
+                let reason = "the platform lets a game go on that is over by our rules";
+                self.note("rules.disagree", "leaves the game", reason);
+                self.leave(now);
+            }
         }
     }
 

@@ -97,7 +97,6 @@ impl GameSession {
             id,
             history: game.record.history().clone(),
             limits,
-            due: give_up_at,
         };
         let turn = game.turn();
         self.next_search += 1;

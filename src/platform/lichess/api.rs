@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use super::translate::outgoing;
-use super::wire;
+use super::{Server, wire};
 use crate::game::ChatRoom;
 use crate::lobby::DeclineReason;
 use crate::platform::call::{Call, Lane, Repeat};
@@ -58,7 +58,6 @@ const CHALLENGE_DECLINE: Call = Call::new("challenge.decline", Lane::ChallengeAn
 const CHALLENGE_CANCEL: Call = Call::new("challenge.cancel", Lane::ChallengeAnswer, Repeat::Safe);
 pub(super) const CHALLENGE_CREATE: Call =
     Call::new("challenge.create", Lane::ChallengeCreate, Repeat::AfterLook);
-const CHALLENGE_AI: Call = Call::new("challenge.ai", Lane::ChallengeCreate, Repeat::Never);
 const BOTS_ONLINE: Call = Call::new("bot.online", Lane::Profile, Repeat::Safe);
 const USERS_STATUS: Call = Call::new("users.status", Lane::Profile, Repeat::Safe);
 const TOURNAMENT: Call = Call::new("tournament", Lane::Profile, Repeat::Safe);
@@ -66,21 +65,34 @@ const TOURNAMENT_JOIN: Call = Call::new("tournament.join", Lane::ChallengeAnswer
 const TOURNAMENT_WITHDRAW: Call =
     Call::new("tournament.withdraw", Lane::ChallengeAnswer, Repeat::Safe);
 
-/// The budgets of Lichess. A house has the same, so that rehearsals are true.
-pub fn governor_config() -> GovernorConfig {
+/// The budgets of a server. A house has no limit on challenges: only what it counts as a violation is kept.
+#[must_use]
+pub fn governor_config(server: Server) -> GovernorConfig {
     let minute = Duration::from_secs(60);
     let day = Duration::from_secs(24 * 3600);
     let account = |name, limit, per| BudgetRule::new(name, BudgetScope::Account, limit, per);
+    let mut rules = vec![
+        account(EVENT_OPENS, 3, minute),
+        account(EVENT_OPENS, 28, 10 * minute),
+        account(ACCOUNT_READS, 28, 5 * minute),
+        account(TOURNAMENT_JOINS, 28, 10 * minute),
+    ];
+    if server == Server::Lichess {
+        rules.push(account(
+            CHALLENGE_CREDITS,
+            CHALLENGE_CREDIT_LIMITS.0,
+            minute,
+        ));
+        rules.push(account(CHALLENGE_CREDITS, CHALLENGE_CREDIT_LIMITS.1, day));
+        rules.push(BudgetRule::new(
+            CHALLENGES_OF_ADDRESS,
+            BudgetScope::Origin,
+            400,
+            day,
+        ));
+    }
     GovernorConfig {
-        rules: vec![
-            account(EVENT_OPENS, 3, minute),
-            account(EVENT_OPENS, 28, 10 * minute),
-            account(CHALLENGE_CREDITS, CHALLENGE_CREDIT_LIMITS.0, minute),
-            account(CHALLENGE_CREDITS, CHALLENGE_CREDIT_LIMITS.1, day),
-            BudgetRule::new(CHALLENGES_OF_ADDRESS, BudgetScope::Origin, 400, day),
-            account(ACCOUNT_READS, 28, 5 * minute),
-            account(TOURNAMENT_JOINS, 28, 10 * minute),
-        ],
+        rules,
         ..GovernorConfig::default()
     }
 }
@@ -325,22 +337,6 @@ impl Api {
             call: CHALLENGE_CREATE,
             detail: excerpt(&error.to_string()),
         })
-    }
-
-    /// Starts a game against the platform's engine; the game arrives as an event.
-    pub(super) async fn challenge_ai(
-        &self,
-        level: u8,
-        form: Vec<(&'static str, String)>,
-    ) -> Result<Answer, PlatformError> {
-        let mut outgoing = Outgoing::post(CHALLENGE_AI, &["api", "challenge", "ai"])
-            .form("level", level.clamp(1, 8).to_string());
-        for (name, value) in form {
-            outgoing = outgoing.form(name, value);
-        }
-        self.http
-            .send(outgoing.patience(Duration::from_secs(5)))
-            .await
     }
 
     /// The bots that are online, as the platform orders them. Unreadable lines are left out.

@@ -282,6 +282,8 @@ pub(super) async fn bots(api: &Api, own_id: &str) -> Result<Vec<OnlineBot>, Plat
                 .iter()
                 .find(|status| status.id.as_deref() == Some(key.as_str()));
             bot.playing = status.map(is_playing);
+            // The list of bots is some seconds old.
+            bot.unavailable |= status.is_some_and(|status| !status.online && !is_playing(status));
         }
     }
     Ok(bots)

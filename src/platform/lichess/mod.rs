@@ -168,6 +168,7 @@ pub fn capabilities(config: &LichessConfig) -> Capabilities {
         })
         .filter(|(variant, mode)| *mode == CastlingMode::Standard || variant.supports_chess960())
         .filter(played);
+    let limited = config.server == Server::Lichess;
     let (per_minute, per_day) = api::CHALLENGE_CREDIT_LIMITS;
     Capabilities {
         game: GameCapabilities {
@@ -196,9 +197,9 @@ pub fn capabilities(config: &LichessConfig) -> Capabilities {
             tells_withdrawals: true,
             lists_running_games: true,
             variants: variants.collect(),
-            bot_games_per_day: (config.server == Server::Lichess).then_some(100),
-            challenges_per_minute: Some(per_minute),
-            challenges_per_day: Some(per_day),
+            bot_games_per_day: limited.then_some(100),
+            challenges_per_minute: limited.then_some(per_minute),
+            challenges_per_day: limited.then_some(per_day),
             challenge_cost: api::CHALLENGE_COST,
         },
     }

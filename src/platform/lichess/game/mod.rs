@@ -462,7 +462,12 @@ impl Actor {
     fn note_state(&mut self, state: &GameState, color: Color, timed: bool, now: Instant) {
         let plies = state.moves.len();
         let our_time = state.clocks.map(|clocks| (clocks.of(color), now));
-        self.known = Some(Known { plies, color, timed, our_time });
+        self.known = Some(Known {
+            plies,
+            color,
+            timed,
+            our_time,
+        });
         // Another ply, more or fewer: the debt is paid, or the move is for a position that is no more.
         if self.owed.as_ref().is_some_and(|owed| owed.ply != plies) {
             self.owed = None;

@@ -53,7 +53,7 @@ pub(in crate::platform::lichess) fn challenge_form(
             let whole = Duration::from_secs(limit_s) == initial
                 && Duration::from_secs(increment_s) == increment;
             let known = SHORT_CLOCKS_S.contains(&limit_s)
-                || (limit_s >= 120 && limit_s <= LONGEST_CLOCK_S && limit_s.is_multiple_of(60));
+                || ((120..=LONGEST_CLOCK_S).contains(&limit_s) && limit_s.is_multiple_of(60));
             if !whole
                 || !known
                 || increment_s > LONGEST_INCREMENT_S

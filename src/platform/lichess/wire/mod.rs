@@ -89,8 +89,6 @@ pub(super) struct GameInfo {
     pub status: Option<String>,
     #[serde(default, deserialize_with = "optional")]
     pub variant: Option<VariantInfo>,
-    #[serde(default, deserialize_with = "optional")]
-    pub speed: Option<String>,
     #[serde(default, deserialize_with = "optional_flag")]
     pub is_my_turn: Option<bool>,
     #[serde(default, deserialize_with = "optional")]
@@ -146,8 +144,6 @@ pub(super) struct Challenge {
     pub variant: Option<VariantInfo>,
     #[serde(default, deserialize_with = "flag")]
     pub rated: bool,
-    #[serde(default, deserialize_with = "optional")]
-    pub speed: Option<String>,
     #[serde(default, deserialize_with = "optional")]
     pub time_control: Option<TimeControl>,
     #[serde(default, deserialize_with = "optional")]
@@ -362,13 +358,6 @@ pub(super) struct Tournament {
     pub bots_allowed: bool,
     #[serde(default, deserialize_with = "flag")]
     pub is_finished: bool,
-}
-
-/// Last line of a kept-alive challenge: `accepted`, `declined` or `canceled`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub(super) struct ChallengeDone {
-    #[serde(default, deserialize_with = "optional")]
-    pub done: Option<String>,
 }
 
 /// Reads a line of the event stream.

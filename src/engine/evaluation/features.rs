@@ -1,0 +1,475 @@
+//! What the hand-written evaluation counts. One walk serves play and tuning through [`Tally`].
+
+use crate::rules::bits::Bits;
+use crate::rules::geometry::Geometry;
+use crate::rules::pos::{BitsOf, Pos};
+use crate::rules::variants::Rules;
+use crate::rules::{Color, Role, Variant};
+
+/// Places of the linear terms in a table of weights.
+pub mod index {
+    /// Piece-square values, material included: role * 40 + rank from the own side * 5 + distance from the edge file.
+    pub const PIECE_SQUARE: usize = 0;
+    /// Pieces in hand, by role and how many: 8 roles, the first, second, third and later ones.
+    pub const HAND: usize = 320;
+    /// Safe squares reached, by role.
+    pub const MOBILITY: usize = 352;
+    /// Passed pawns by rank from the own side.
+    pub const PASSED: usize = 360;
+    /// Pawns without neighbors, doubled pawns, pawns protected by pawns, pawns beside pawns.
+    pub const ISOLATED: usize = 368;
+    /// Further pawns on a file.
+    pub const DOUBLED: usize = 369;
+    /// Pawns protected by pawns.
+    pub const PROTECTED: usize = 370;
+    /// Pawns with a neighbor beside them.
+    pub const PHALANX: usize = 371;
+    /// Two bishops.
+    pub const BISHOP_PAIR: usize = 372;
+    /// Rook-like pieces on files without pawns.
+    pub const OPEN_FILE: usize = 373;
+    /// Rook-like pieces on files without own pawns.
+    pub const HALF_OPEN_FILE: usize = 374;
+    /// Side to move.
+    pub const TEMPO: usize = 375;
+    /// Enemy pieces attacked by pawns, by their role.
+    pub const PAWN_THREAT: usize = 376;
+    /// Enemy pieces attacked by minor pieces, by their role.
+    pub const MINOR_THREAT: usize = 384;
+    /// Enemy pieces attacked and not protected, by their role.
+    pub const HANGING: usize = 392;
+    /// Promoted pieces by role: what they lack beside true ones.
+    pub const PROMOTED: usize = 400;
+    /// King's distance from the hill or race goal, 0 to 7.
+    pub const GOAL: usize = 408;
+    /// Checks still to give, 0 to 3.
+    pub const CHECKS_LEFT: usize = 416;
+    /// Space behind pawns.
+    pub const SPACE: usize = 420;
+    /// Number of pieces on the board (games of losing them).
+    pub const COUNT: usize = 421;
+    /// Squares around the enemy king on which a capture would explode it (atomic): attacked once.
+    pub const BLAST: usize = 422;
+    /// Length of the table.
+    pub const LENGTH: usize = 424;
+}
+
+/// Places of the terms of king danger.
+pub mod danger {
+    /// Attackers of the king's surroundings by role.
+    pub const ATTACKER: usize = 0;
+    /// Attacked squares around the king.
+    pub const ATTACKS: usize = 8;
+    /// Squares around the king attacked and protected by the king alone.
+    pub const WEAK: usize = 9;
+    /// Roles that can give a check on a safe square, from the board.
+    pub const SAFE_CHECK: usize = 10;
+    /// Roles that can give a check on a safe square, from the hand.
+    pub const SAFE_DROP: usize = 18;
+    /// Roles that can be dropped with check on an unsafe square.
+    pub const UNSAFE_DROP: usize = 26;
+    /// Pieces the attacker holds, by role.
+    pub const HELD: usize = 27;
+    /// Own pawns that shelter the king, near and one further.
+    pub const SHELTER_NEAR: usize = 35;
+    /// Own pawns one rank further.
+    pub const SHELTER_FAR: usize = 36;
+    /// Empty squares around the king where something could be dropped.
+    pub const HOLES: usize = 37;
+    /// Pinned shields.
+    pub const PINNED: usize = 38;
+    /// The attacker has a queen on the board.
+    pub const QUEEN: usize = 39;
+    /// Always one.
+    pub const ONE: usize = 40;
+    /// Length of the table.
+    pub const LENGTH: usize = 41;
+}
+
+/// Receives what the evaluation counts, from White's side.
+pub trait Tally {
+    /// A linear term occurs so many times for White (negative: for Black).
+    fn add(&mut self, index: usize, count: i32);
+    /// A term of the danger to `king`'s king.
+    fn danger(&mut self, king: Color, index: usize, count: i32);
+}
+
+/// What one side attacks.
+struct Attacks<R: Rules> {
+    all: BitsOf<R>,
+    twice: BitsOf<R>,
+    pawns: BitsOf<R>,
+    minors: BitsOf<R>,
+    by_role: [BitsOf<R>; 8],
+}
+
+/// Counts everything in a position.
+#[inline(always)]
+pub fn walk<R: Rules, T: Tally>(pos: &Pos<R>, tally: &mut T) {
+    let mut attacks = [Color::White, Color::Black].map(|color| pawn_and_king_attacks(pos, color));
+    let occupied = pos.occupied();
+    for color in Color::ALL {
+        pieces(pos, color, occupied, &mut attacks, tally);
+    }
+    for color in Color::ALL {
+        let sign = sign_of(color);
+        threats(pos, color, &attacks, sign, tally);
+        if R::is_royal(color) && R::VARIANT != Variant::RacingKings {
+            king_danger(pos, color, occupied, &attacks, tally);
+        }
+        pawns(pos, color, sign, tally);
+        goal(pos, color, sign, tally);
+        if R::DROPS {
+            hands(pos, color, sign, tally);
+        }
+    }
+    tally.add(index::TEMPO, sign_of(pos.turn()));
+}
+
+#[inline(always)]
+fn sign_of(color: Color) -> i32 {
+    match color {
+        Color::White => 1,
+        Color::Black => -1,
+    }
+}
+
+#[inline(always)]
+fn pawn_and_king_attacks<R: Rules>(pos: &Pos<R>, color: Color) -> Attacks<R> {
+    let set = pos.pieces(color, Role::Pawn);
+    let lower = R::G::forward_lower(color, set);
+    let higher = R::G::forward_higher(color, set);
+    let pawns = lower | higher;
+    let mut attacks = Attacks::<R> {
+        all: pawns,
+        twice: lower & higher,
+        pawns,
+        minors: BitsOf::<R>::EMPTY,
+        by_role: [BitsOf::<R>::EMPTY; 8],
+    };
+    attacks.by_role[Role::Pawn.index()] = pawns;
+    for king in pos.pieces(color, Role::King).squares() {
+        let reach = Pos::<R>::tables().king(king);
+        attacks.twice |= attacks.all & reach;
+        attacks.all |= reach;
+        attacks.by_role[Role::King.index()] |= reach;
+    }
+    attacks
+}
+
+/// Place of a square in a piece-square table: rank from the own side * 5 + distance from the edge file.
+#[inline(always)]
+#[must_use]
+pub fn folded<G: Geometry>(color: Color, square: u8) -> usize {
+    let file = square % G::FILES;
+    let rank = square / G::FILES;
+    let rank = match color {
+        Color::White => rank,
+        Color::Black => 7 - rank,
+    };
+    usize::from(rank) * 5 + usize::from(file.min(G::FILES - 1 - file))
+}
+
+#[inline(always)]
+fn pieces<R: Rules, T: Tally>(
+    pos: &Pos<R>,
+    color: Color,
+    occupied: BitsOf<R>,
+    attacks: &mut [Attacks<R>; 2],
+    tally: &mut T,
+) {
+    let sign = sign_of(color);
+    let own = pos.side(color);
+    let enemy_pawns = attacks[(!color).index()].pawns;
+    let ring = king_ring(pos, !color);
+    let reachable = !enemy_pawns & !(own & (pos.role(Role::Pawn) | pos.role(Role::King)));
+    for role in Role::ALL {
+        if !Pos::<R>::has_role(role) {
+            continue;
+        }
+        let base = index::PIECE_SQUARE + role.index() * 40;
+        for square in pos.pieces(color, role).squares() {
+            tally.add(base + folded::<R::G>(color, square), sign);
+            if matches!(role, Role::Pawn | Role::King) {
+                continue;
+            }
+            // Sliders see through the own queen: they support each other along a line.
+            let through = occupied ^ (pos.pieces(color, Role::Queen) & occupied);
+            let reach = match role {
+                Role::Bishop | Role::Rook => Pos::<R>::attacks(role, color, square, through),
+                _ => Pos::<R>::attacks(role, color, square, occupied),
+            };
+            let mine = &mut attacks[color.index()];
+            mine.twice |= mine.all & reach;
+            mine.all |= reach;
+            mine.by_role[role.index()] |= reach;
+            if matches!(role, Role::Knight | Role::Bishop) {
+                mine.minors |= reach;
+            }
+            let count = (reach & reachable).count() as i32;
+            tally.add(index::MOBILITY + role.index(), sign * count);
+            let hits = (reach & ring).count() as i32;
+            if hits > 0 {
+                tally.danger(!color, danger::ATTACKER + role.index(), 1);
+                tally.danger(!color, danger::ATTACKS, hits);
+            }
+            if matches!(role, Role::Rook | Role::Chancellor) {
+                open_file(pos, color, square, sign, tally);
+            }
+        }
+    }
+    if R::DROPS {
+        for square in (pos.promoted() & own).squares() {
+            let role = pos.code(square) & 7;
+            tally.add(index::PROMOTED + usize::from(role), sign);
+        }
+    } else if pos.pieces(color, Role::Bishop).many() {
+        tally.add(index::BISHOP_PAIR, sign);
+    }
+}
+
+#[inline(always)]
+fn open_file<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, square: u8, sign: i32, tally: &mut T) {
+    let file = R::G::file(square % R::G::FILES);
+    let pawns = pos.role(Role::Pawn) & file;
+    if (pawns & pos.side(color)).none() {
+        if pawns.none() {
+            tally.add(index::OPEN_FILE, sign);
+        } else {
+            tally.add(index::HALF_OPEN_FILE, sign);
+        }
+    }
+}
+
+/// The king's square and those around it; empty where there is no king to attack.
+#[inline(always)]
+fn king_ring<R: Rules>(pos: &Pos<R>, color: Color) -> BitsOf<R> {
+    if !R::is_royal(color) {
+        return BitsOf::<R>::EMPTY;
+    }
+    let set = pos.pieces(color, Role::King);
+    if set.none() {
+        return set;
+    }
+    set | Pos::<R>::tables().king(set.lsb())
+}
+
+#[inline(always)]
+fn threats<R: Rules, T: Tally>(
+    pos: &Pos<R>,
+    color: Color,
+    attacks: &[Attacks<R>; 2],
+    sign: i32,
+    tally: &mut T,
+) {
+    let mine = &attacks[color.index()];
+    let theirs = &attacks[(!color).index()];
+    let enemy = pos.side(!color) & mine.all;
+    if enemy.none() {
+        return;
+    }
+    let loose = enemy & !theirs.all;
+    for role in Role::ALL {
+        if !Pos::<R>::has_role(role) || (role == Role::King && R::ROYAL) {
+            continue;
+        }
+        let set = pos.role(role) & enemy;
+        if set.none() {
+            continue;
+        }
+        let by_pawns = (set & mine.pawns).count() as i32;
+        tally.add(index::PAWN_THREAT + role.index(), sign * by_pawns);
+        let by_minors = (set & mine.minors).count() as i32;
+        tally.add(index::MINOR_THREAT + role.index(), sign * by_minors);
+        let hanging = (set & loose).count() as i32;
+        tally.add(index::HANGING + role.index(), sign * hanging);
+    }
+    if R::ATOMIC {
+        let ring = king_ring(pos, !color) & enemy;
+        tally.add(index::BLAST, sign * ring.count() as i32);
+    }
+}
+
+#[inline(always)]
+fn king_danger<R: Rules, T: Tally>(
+    pos: &Pos<R>,
+    color: Color,
+    occupied: BitsOf<R>,
+    attacks: &[Attacks<R>; 2],
+    tally: &mut T,
+) {
+    let set = pos.pieces(color, Role::King);
+    if set.none() {
+        return;
+    }
+    let king = set.lsb();
+    let tables = Pos::<R>::tables();
+    let theirs = &attacks[(!color).index()];
+    let mine = &attacks[color.index()];
+    let near = tables.king(king);
+    let king_alone = !mine.twice & mine.by_role[Role::King.index()];
+    let weak = theirs.all & (king_alone | !mine.all);
+    tally.danger(color, danger::WEAK, (weak & near).count() as i32);
+
+    let enemy = pos.side(!color);
+    let straight = tables.rook(king, occupied);
+    let diagonal = tables.bishop(king, occupied);
+    let leap = tables.knight(king);
+    let from_pawn = tables.pawn(color, king);
+    let reached = |role: Role| match role {
+        Role::Pawn => from_pawn,
+        Role::Knight => leap,
+        Role::Bishop => diagonal,
+        Role::Rook => straight,
+        Role::Queen => straight | diagonal,
+        Role::King => BitsOf::<R>::EMPTY,
+        Role::Archbishop => diagonal | leap,
+        Role::Chancellor => straight | leap,
+    };
+    let safe = !enemy & (!mine.all | (weak & theirs.twice));
+    let hand = pos.hand(!color);
+    // A dropped piece adds its own attacker, so one protector is enough where only the king defends.
+    let safe_drop = R::G::FULL & !occupied & (!mine.all | (king_alone & theirs.all));
+    for role in Role::ALL {
+        if !Pos::<R>::has_role(role) || role == Role::King {
+            continue;
+        }
+        let checks = reached(role);
+        if role != Role::Pawn && (theirs.by_role[role.index()] & checks & safe).any() {
+            tally.danger(color, danger::SAFE_CHECK + role.index(), 1);
+        }
+        if R::DROPS && hand.has(role) {
+            let count = i32::from(hand.count(role)).min(3);
+            tally.danger(color, danger::HELD + role.index(), count);
+            let mut squares = checks;
+            if role == Role::Pawn {
+                squares &= !(R::G::FIRST_RANK | R::G::rank(7));
+            }
+            if (squares & safe_drop).any() {
+                tally.danger(color, danger::SAFE_DROP + role.index(), 1);
+            } else if (squares & !occupied).any() {
+                tally.danger(color, danger::UNSAFE_DROP, 1);
+            }
+        }
+    }
+    if R::DROPS {
+        let holes = (near & !occupied).count() as i32;
+        tally.danger(color, danger::HOLES, holes);
+    }
+    let shield = pos.pieces(color, Role::Pawn);
+    let front = R::G::forward(color, set | (near & R::G::rank(king / R::G::FILES)));
+    let further = R::G::forward(color, front);
+    tally.danger(color, danger::SHELTER_NEAR, (shield & front).count() as i32);
+    tally.danger(
+        color,
+        danger::SHELTER_FAR,
+        (shield & further).count() as i32,
+    );
+    if pos.pieces(!color, Role::Queen).any() {
+        tally.danger(color, danger::QUEEN, 1);
+    }
+    if pos.turn() == color && pos.pinned().any() {
+        tally.danger(color, danger::PINNED, pos.pinned().count() as i32);
+    }
+    tally.danger(color, danger::ONE, 1);
+}
+
+#[inline(always)]
+fn pawns<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, sign: i32, tally: &mut T) {
+    let own = pos.pieces(color, Role::Pawn);
+    if own.none() {
+        return;
+    }
+    let enemy = pos.pieces(!color, Role::Pawn);
+    let protected = own & R::G::pawn_attacks(color, own);
+    tally.add(index::PROTECTED, sign * protected.count() as i32);
+    let lower = (own & !R::G::FIRST_FILE).down(1);
+    tally.add(index::PHALANX, sign * (own & lower).count() as i32);
+    let front = fill(own, color, R::G::FILES);
+    let doubled = own & R::G::forward(color, front);
+    tally.add(index::DOUBLED, sign * doubled.count() as i32);
+    let files = front | fill(own, !color, R::G::FILES);
+    let beside =
+        ((files & !R::G::FIRST_FILE).down(1)) | ((files & !R::G::file(R::G::FILES - 1)).up(1));
+    let isolated = own & !beside;
+    tally.add(index::ISOLATED, sign * isolated.count() as i32);
+    // The enemy's pawns guard the squares they could ever attack or stand on.
+    let enemy_front = fill(enemy, !color, R::G::FILES);
+    let guarded = enemy_front | fill(R::G::pawn_attacks(!color, enemy), !color, R::G::FILES);
+    let passed = own & !guarded & !doubled;
+    for square in passed.squares() {
+        let rank = square / R::G::FILES;
+        let rank = match color {
+            Color::White => rank,
+            Color::Black => 7 - rank,
+        };
+        tally.add(index::PASSED + usize::from(rank), sign);
+    }
+}
+
+/// The squares and all ahead of them on their files.
+#[inline(always)]
+fn fill<B: Bits>(set: B, color: Color, files: u8) -> B {
+    let n = u32::from(files);
+    match color {
+        Color::White => {
+            let mut s = set | set.up(n);
+            s |= s.up(2 * n);
+            s | s.up(4 * n)
+        }
+        Color::Black => {
+            let mut s = set | set.down(n);
+            s |= s.down(2 * n);
+            s | s.down(4 * n)
+        }
+    }
+}
+
+#[inline(always)]
+fn hands<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, sign: i32, tally: &mut T) {
+    let hand = pos.hand(color);
+    if hand.is_empty() {
+        return;
+    }
+    for role in Role::ALL {
+        let count = i32::from(hand.count(role));
+        if count == 0 {
+            continue;
+        }
+        let base = index::HAND + role.index() * 4;
+        tally.add(base, sign);
+        if count > 1 {
+            tally.add(base + 1, sign);
+        }
+        if count > 2 {
+            tally.add(base + 2, sign);
+        }
+        if count > 3 {
+            tally.add(base + 3, sign * (count - 3));
+        }
+    }
+}
+
+#[inline(always)]
+fn goal<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, sign: i32, tally: &mut T) {
+    match R::VARIANT {
+        Variant::KingOfTheHill => {
+            let king = pos.king(color);
+            let off = |at: u8| i32::from(if at < 4 { 3 - at } else { at - 4 });
+            let distance = off(king % 8).max(off(king / 8));
+            tally.add(index::GOAL + distance as usize, sign);
+        }
+        Variant::RacingKings => {
+            let king = pos.king(color);
+            tally.add(index::GOAL + usize::from(7 - king / 8), sign);
+        }
+        Variant::ThreeCheck => {
+            let left = usize::from(pos.checks_left(color).min(3));
+            tally.add(index::CHECKS_LEFT + left, sign);
+        }
+        Variant::Antichess | Variant::Suicide | Variant::Losers => {
+            tally.add(index::COUNT, sign * pos.side(color).count() as i32);
+        }
+        _ => {}
+    }
+}

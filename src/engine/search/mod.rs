@@ -1,0 +1,184 @@
+//! The engine's searcher: alpha-beta over one rule set at a time, several threads on one table.
+
+mod alphabeta;
+pub mod bench;
+mod history;
+mod params;
+mod picker;
+mod quiescence;
+mod root;
+mod worker;
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::limits::SearchLimits;
+use super::report::{ReportOrigin, SearchInfo, SearchReport};
+use super::score::Score;
+use super::searcher::Searcher;
+use super::stop::StopFlag;
+use super::time::{Situation, TimeManager};
+use super::transposition::Table;
+use super::{evaluation, fallback_move};
+use crate::rules::pos::Pos;
+use crate::rules::variants::Rules;
+use crate::rules::{History, Move, Position, Variant};
+use crate::with_pos;
+use root::{Deepening, to_score};
+use worker::{MATE_BOUND, Shared, Worker};
+
+/// A searcher of any variant. Its tables are of one variant at a time.
+#[derive(Debug)]
+pub struct AlphaBeta {
+    table: Arc<Table>,
+    threads: usize,
+    /// Workers of the variant searched last, as `Vec<Worker<R>>`.
+    workers: Option<(Variant, Box<dyn Any + Send>)>,
+}
+
+impl AlphaBeta {
+    /// A searcher on a table that may be shared with others.
+    #[must_use]
+    pub fn new(table: Arc<Table>, threads: usize) -> Self {
+        Self {
+            table,
+            threads: threads.max(1),
+            workers: None,
+        }
+    }
+
+    fn run<R: Rules>(
+        &mut self,
+        pos: &Pos<R>,
+        history: &History,
+        limits: &SearchLimits,
+        stop: &StopFlag,
+        on_info: &mut dyn FnMut(&SearchInfo),
+    ) -> SearchReport {
+        let shared = Arc::new(Shared {
+            table: Arc::clone(&self.table),
+            stop: stop.clone(),
+            done: AtomicBool::new(false),
+            nodes: AtomicU64::new(0),
+            node_limit: limits.nodes.unwrap_or(u64::MAX).max(1),
+        });
+        self.table.age();
+        let mut workers = match self.workers.take() {
+            Some((variant, any)) if variant == R::VARIANT => any
+                .downcast::<Vec<Worker<R>>>()
+                .map_or_else(|_| Vec::new(), |workers| *workers),
+            _ => Vec::new(),
+        };
+        workers.truncate(self.threads);
+        while workers.len() < self.threads {
+            workers.push(Worker::new(Arc::clone(&shared), pos));
+        }
+        for worker in &mut workers {
+            worker.prepare(Arc::clone(&shared), pos, history.keys());
+            worker.set_root_moves(&limits.search_moves);
+        }
+        let report = search_with(&mut workers, &shared, history, limits, on_info);
+        self.workers = Some((R::VARIANT, Box::new(workers)));
+        report
+    }
+}
+
+/// Runs all workers and makes a report of the main one's result.
+fn search_with<R: Rules>(
+    workers: &mut [Worker<R>],
+    shared: &Arc<Shared>,
+    history: &History,
+    limits: &SearchLimits,
+    on_info: &mut dyn FnMut(&SearchInfo),
+) -> SearchReport {
+    let (main, helpers) = match workers.split_first_mut() {
+        Some((main, helpers)) if !main.root_moves.is_empty() => (main, helpers),
+        _ => return without_moves(history, shared),
+    };
+    let situation = Situation {
+        variant: R::VARIANT,
+        ply: history.position().ply(),
+        n_legal: main.root_moves.len(),
+    };
+    let mut time = TimeManager::new(limits, situation, &shared.stop);
+    let depth = std::thread::scope(|scope| {
+        for (index, helper) in helpers.iter_mut().enumerate() {
+            scope.spawn(move || {
+                let deepening = Deepening {
+                    limits,
+                    time: None,
+                    thread: index + 1,
+                };
+                helper.deepen(deepening, &mut |_| {});
+            });
+        }
+        let deepening = Deepening {
+            limits,
+            time: Some(&mut time),
+            thread: 0,
+        };
+        let depth = main.deepen(deepening, on_info);
+        shared.done.store(true, Ordering::Relaxed);
+        depth
+    });
+    let best = &main.root_moves[0];
+    let score = if best.score.abs() > worker::MATE {
+        Score::Cp(0)
+    } else {
+        to_score(best.score)
+    };
+    SearchReport {
+        best: best.m,
+        ponder: best.pv.get(1).copied(),
+        score,
+        depth,
+        seldepth: best.seldepth,
+        nodes: shared.nodes.load(Ordering::Relaxed),
+        elapsed: shared.stop.elapsed(),
+        pv: best.pv.clone(),
+        origin: if depth == 0 {
+            ReportOrigin::BestSoFar
+        } else {
+            ReportOrigin::Search
+        },
+    }
+}
+
+/// The wanted root moves are all illegal: any legal move is better than none.
+fn without_moves(history: &History, shared: &Shared) -> SearchReport {
+    let best = fallback_move(history).unwrap_or(Move::NONE);
+    SearchReport::without_search(best, ReportOrigin::Fallback, shared.stop.elapsed())
+}
+
+impl Searcher for AlphaBeta {
+    fn search(
+        &mut self,
+        history: &History,
+        limits: &SearchLimits,
+        stop: &StopFlag,
+        on_info: &mut dyn FnMut(&SearchInfo),
+    ) -> SearchReport {
+        with_pos!(history.position().any(), pos => self.run(pos, history, limits, stop, on_info))
+    }
+
+    fn new_game(&mut self) {
+        self.table.clear();
+        self.workers = None;
+    }
+
+    fn switch_game(&mut self) {
+        self.workers = None;
+    }
+
+    fn explain(&self, position: &Position) -> Option<String> {
+        let value = with_pos!(position.any(), pos => static_value(pos));
+        Some(format!(
+            "static evaluation {value} for the side to move (mates count from {MATE_BOUND})"
+        ))
+    }
+}
+
+fn static_value<R: Rules>(pos: &Pos<R>) -> i32 {
+    evaluation::evaluate(pos, evaluation::weights::weights(R::VARIANT))
+}
