@@ -30,6 +30,10 @@ use super::{PychessConfig, Shared, Timing};
 const OUTBOX_MAX: usize = 128;
 /// Games and challenges that are remembered.
 const KNOWN_MAX: usize = 1024;
+/// Requests of the account under way at a time; beyond it the lists are not read.
+const JOBS_MAX: usize = 32;
+/// What "never" is in an offline notice: a year, so that nobody's clock overflows.
+const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Finished games that are remembered, so that a list that lags does not start them again.
 const ENDED_MAX: usize = 256;
 
@@ -72,8 +76,7 @@ impl KnownGames {
 enum Job {
     Accepted { id: PathId, outcome: AcceptOutcome },
     Declined { id: PathId, reason: DeclineReason, done: bool },
-    Polled(Vec<LiveGame>),
-    Reconciled(Vec<LiveGame>),
+    Polled { list: usize, live: Vec<LiveGame> },
 }
 
 /// The client of one account.
@@ -93,6 +96,8 @@ struct Client {
     jobs: JoinSet<Job>,
     barred: Option<Barred>,
     next_list: usize,
+    /// Our games by each list, as it said last.
+    running: Vec<Vec<LiveGame>>,
 }
 
 impl Client {
@@ -115,6 +120,7 @@ impl Client {
             jobs: JoinSet::new(),
             barred: None,
             next_list: 0,
+            running: vec![Vec::new(); config.variants.len()],
         }
     }
 
@@ -147,7 +153,7 @@ impl Client {
                     (Ok(permit), Some(event)) => permit.send(event),
                     _ => break ClientEnd::Asked,
                 },
-                command = self.port.commands.recv() => match command {
+                command = self.port.commands.recv(), if self.outbox.len() < OUTBOX_MAX * 2 => match command {
                     Some(command) => self.on_command(command),
                     None => break ClientEnd::Asked,
                 },
@@ -208,7 +214,10 @@ impl Client {
                 self.us.send_replace(Some(name.clone()));
                 self.online = true;
                 self.tell(AccountEvent::Online { name, is_bot: true });
-                self.reconciled(live);
+                for (list, live) in live.into_iter().enumerate() {
+                    self.remember(list, live);
+                }
+                self.reconciled();
             }
             Heard::Line { at, up_at, line } => self.on_line(at, at.duration_since(up_at), &line),
             Heard::Down { words, retry_in } => {
@@ -255,7 +264,7 @@ impl Client {
                 },
             }),
             AccountCommand::ListBots => self.tell(AccountEvent::BotsOnline(None)),
-            AccountCommand::Reconcile => self.reconcile(),
+            AccountCommand::Reconcile => self.reconciled(),
             // The server has no list of open challenges, no tells, no adjourned games, and offers nothing in our name; what
             // arrives after this is declined by the daemon.
             AccountCommand::Cancel(_)
@@ -342,8 +351,10 @@ impl Client {
                 self.tell(AccountEvent::ChallengeDeclined { id, reason });
             }
             Job::Declined { done: false, .. } => {}
-            Job::Polled(live) => {
-                for notice in self.ours(&live) {
+            Job::Polled { list, live } => {
+                let notices = self.ours(&live);
+                self.remember(list, live);
+                for notice in notices {
                     let id = PathId::new(notice.id.as_str()).ok();
                     if id.is_some_and(|id| !self.open.contains(&id) && !self.ended.contains(&id)) {
                         info!(game = %notice.id, "a running game was found in the public lists");
@@ -351,7 +362,6 @@ impl Client {
                     }
                 }
             }
-            Job::Reconciled(live) => self.reconciled(live),
         }
     }
 
@@ -370,36 +380,36 @@ impl Client {
         notices
     }
 
-    fn reconciled(&mut self, live: Vec<LiveGame>) {
-        let snapshot = Snapshot { games: self.ours(&live), ..Snapshot::default() };
-        self.tell(AccountEvent::Reconciled(snapshot));
+    /// Keeps what a list said last, as far as it concerns us.
+    fn remember(&mut self, list: usize, mut live: Vec<LiveGame>) {
+        let us = self.us.borrow().clone();
+        live.retain(|game| us.as_ref().is_some_and(|us| translate::our_color(&game.w, &game.b, us).is_some()));
+        if let Some(last) = self.running.get_mut(list) {
+            *last = live;
+        }
     }
 
-    fn reconcile(&mut self) {
-        let (http, timing, lists) = (self.http.clone(), self.timing, Arc::clone(&self.lists));
-        self.jobs.spawn(async move {
-            let mut live = Vec::new();
-            for variant in lists.iter() {
-                match live_games(&http, &timing, variant).await {
-                    Ok(games) => live.extend(games),
-                    Err(error) => debug!(%error, variant, "no list of running games"),
-                }
-            }
-            Job::Reconciled(live)
-        });
+    /// Tells what the lists said last. They are read round and round, so they are never asked for this alone.
+    fn reconciled(&mut self) {
+        let running: Vec<LiveGame> = self.running.iter().flatten().cloned().collect();
+        let mut games = self.ours(&running);
+        games.retain(|notice| !self.ended.iter().any(|id| id.as_str() == notice.id.as_str()));
+        let snapshot = Snapshot { games, ..Snapshot::default() };
+        self.tell(AccountEvent::Reconciled(snapshot));
     }
 
     /// Reads the next list. Together the lists are read once per poll period.
     fn poll(&mut self) {
-        let Some(variant) = self.lists.get(self.next_list % self.lists.len().max(1)).copied() else { return };
+        let list = self.next_list % self.lists.len().max(1);
         self.next_list = self.next_list.wrapping_add(1);
+        let Some(variant) = self.lists.get(list).copied().filter(|_| self.jobs.len() < JOBS_MAX) else { return };
         let (http, timing) = (self.http.clone(), self.timing);
         self.jobs.spawn(async move {
             let live = live_games(&http, &timing, variant).await.unwrap_or_else(|error| {
                 debug!(%error, variant, "no list of running games");
                 Vec::new()
             });
-            Job::Polled(live)
+            Job::Polled { list, live }
         });
     }
 
@@ -408,7 +418,7 @@ impl Client {
         let Some(barred) = barred else { return };
         warn!(words = barred.words, "PyChess does not want this account");
         self.online = false;
-        self.tell(AccountEvent::Offline { words: barred.words.clone(), retry_in: Duration::MAX });
+        self.tell(AccountEvent::Offline { words: barred.words.clone(), retry_in: NEVER });
         self.barred = Some(barred);
     }
 }

@@ -32,8 +32,8 @@ pub enum Heard {
     Up {
         /// Who we are.
         account: wire::Account,
-        /// Running games of the variants we play, ours and others', as far as the lists could be read.
-        live: Vec<LiveGame>,
+        /// Running games of each variant we play, ours and others', in the order of the lists; empty where one could not be read.
+        live: Vec<Vec<LiveGame>>,
     },
     /// A line.
     Line {
@@ -182,13 +182,13 @@ impl Listener {
         Err(Lost::Barred(Barred { words }))
     }
 
-    /// The running games of all our variants. A list that fails is left out: the next round of polling has it.
-    async fn live_games(&self) -> Vec<LiveGame> {
-        let mut live = Vec::new();
+    /// The running games of all our variants. A list that fails is empty: the next round of polling has it.
+    async fn live_games(&self) -> Vec<Vec<LiveGame>> {
+        let mut live = vec![Vec::new(); self.lists.len()];
         let all = async {
-            for variant in self.lists.iter() {
+            for (variant, games) in self.lists.iter().zip(&mut live) {
                 match live_games(&self.http, &self.timing, variant).await {
-                    Ok(games) => live.extend(games),
+                    Ok(found) => *games = found,
                     Err(error) => debug!(%error, variant, "no list of running games"),
                 }
             }

@@ -252,7 +252,8 @@ impl GameTask {
         };
         let look = (self.wants != Wants::default() && self.looking.is_none()).then_some(self.look_at);
         let owed = self.owed.as_ref().and_then(Owed::deadline);
-        let aftermath = self.finished_at.map(|at| at + self.timing.linger);
+        // Once it has passed, only the daemon can end the task: by taking the last events or by dropping the link.
+        let aftermath = self.finished_at.map(|at| at + self.timing.linger).filter(|at| *at > Instant::now());
         [link, look, owed, aftermath].into_iter().flatten().min()
     }
 
@@ -408,13 +409,12 @@ impl GameTask {
         if !matches!(self.link, Link::Up { shown: true, .. }) {
             return;
         }
-        let state = translate::game_state(state);
-        let Some(track) = &mut self.track else {
-            if let Some((_, full)) = &mut self.undecided {
-                full.state.moves = state.moves.join(" ");
-            }
+        if let Some((_, full)) = &mut self.undecided {
+            full.state = state.clone();
             return;
-        };
+        }
+        let state = translate::game_state(state);
+        let Some(track) = &mut self.track else { return };
         track.update(&state.moves);
         self.outbox.state(at, track.start(), state.clone());
         self.take_state(at, state);
