@@ -38,6 +38,7 @@ pub mod error;
 pub mod governor;
 pub mod http;
 pub mod lichess;
+pub mod pychess;
 pub mod ndjson;
 
 use std::time::Duration;

@@ -26,3 +26,4 @@ mod store_basics;
 mod store_kill;
 mod lichess_contract;
 mod lichess_contract_game;
+mod pychess;
