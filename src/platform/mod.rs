@@ -30,6 +30,8 @@
 //!    sends a fresh `Full` later. Chat of the game may be dropped.
 //! 7. Everything is stamped with the instant at which the bytes arrived.
 
+pub mod fics;
+
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
