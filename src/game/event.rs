@@ -5,13 +5,16 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::rules::Color;
 
 use super::command::{CommandFailure, CommandKind};
 use super::facts::{GameStart, PlayerName};
 
 /// One thing that happened in one game.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GameEvent {
     /// The link to the platform is up and this is all there is to know. Sent first after every (re)connection
     /// and after [`super::GameCommand::Resync`].
@@ -53,7 +56,7 @@ pub enum GameEvent {
 }
 
 /// The whole changing state of a game as the platform reports it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameState {
     /// Where `moves` begin: `None` is the start named in [`GameStart`]; a FEN re-bases the game (FICS after a resume, when
     /// only the board is known). The FEN's move number and side keep plies absolute.
@@ -71,7 +74,7 @@ pub struct GameState {
 }
 
 /// Both banks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     /// White's time left. Negative platform values are read as zero.
     pub white: Duration,
@@ -92,7 +95,8 @@ impl Clocks {
 }
 
 /// When a platform reads the clocks it reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ClockReading {
     /// At the moment of sending: the side to move is already charged (Lichess, FICS).
     WhenSent,
@@ -101,20 +105,25 @@ pub enum ClockReading {
 }
 
 /// Open offers, by the side that made them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Offers {
     /// A draw.
+    #[serde(with = "super::words::maybe_color", default)]
     pub draw: Option<Color>,
     /// A takeback.
+    #[serde(with = "super::words::maybe_color", default)]
     pub takeback: Option<Color>,
     /// To abort by agreement (FICS).
+    #[serde(with = "super::words::maybe_color", default)]
     pub abort: Option<Color>,
     /// To adjourn (FICS).
+    #[serde(with = "super::words::maybe_color", default)]
     pub adjourn: Option<Color>,
 }
 
 /// Whether the game is on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Created or started: the only state in which moves are owed.
     Running,
@@ -123,7 +132,7 @@ pub enum Status {
 }
 
 /// How a game ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameEnd {
     /// Who won, if anybody. Taken from the platform's result, never derived from the reason.
     pub result: GameResult,
@@ -134,11 +143,13 @@ pub struct GameEnd {
 }
 
 /// The result of a game.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GameResult {
     /// Somebody won.
     Decisive {
         /// The side that won.
+        #[serde(with = "super::words::color")]
         winner: Color,
     },
     /// Half a point each.
@@ -150,7 +161,8 @@ pub enum GameResult {
 }
 
 /// Why a game ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Termination {
     /// Checkmate.
     Mate,
@@ -185,7 +197,7 @@ pub enum Termination {
 }
 
 /// A line of chat.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatLine {
     /// Who said it; the platform's own announcements have `from_server`.
     pub from: PlayerName,
@@ -198,7 +210,8 @@ pub struct ChatLine {
 }
 
 /// Where a chat line is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ChatRoom {
     /// Both players read it.
     Players,

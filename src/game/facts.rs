@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::rules::{CastlingMode, Color, Variant};
 
 use super::time::TimeControl;
@@ -9,7 +11,7 @@ use super::time::TimeControl;
 /// A game's name on its platform. Opaque; unique within one account's platform.
 ///
 /// FICS reuses its game numbers, so its client builds an id from number, players and start time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GameId(String);
 
 impl GameId {
@@ -31,7 +33,7 @@ impl std::fmt::Display for GameId {
 }
 
 /// A player's name as the platform displays it; compared without regard to letter case.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PlayerName(String);
 
 impl PlayerName {
@@ -84,7 +86,8 @@ impl std::fmt::Display for PlayerName {
 }
 
 /// What kind of player somebody is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PlayerKind {
     /// A registered person, as far as the platform knows.
     Human,
@@ -97,7 +100,7 @@ pub enum PlayerKind {
 }
 
 /// A rating on the platform's own scale for this kind of game.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Rating {
     /// Points.
     pub points: i32,
@@ -106,7 +109,7 @@ pub struct Rating {
 }
 
 /// One side of a game or challenge.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Player {
     /// Displayed name; for the platform's engine a text like `Stockfish level 3`.
     pub name: PlayerName,
@@ -117,7 +120,7 @@ pub struct Player {
 }
 
 /// Special terms of a game. All false unless the platform says otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GameRules {
     /// The game cannot be aborted.
     pub no_abort: bool,
@@ -134,7 +137,8 @@ pub struct GameRules {
 }
 
 /// How the game came about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GameSource {
     /// A challenge, ours or theirs; on Lichess and PyChess the game has the challenge's id.
     Challenge,
@@ -153,17 +157,20 @@ pub enum GameSource {
 }
 
 /// What is fixed from the start of a game, sent with every full state.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameStart {
     /// The platform's name of the game.
     pub id: GameId,
     /// Rule set. The client does not open games of variants we do not know.
+    #[serde(with = "super::words::variant")]
     pub variant: Variant,
     /// Chess960 rules and notation for castling, or the standard ones.
+    #[serde(with = "super::words::castling_mode")]
     pub castling_mode: CastlingMode,
     /// The first position in the platform's FEN dialect; `None` is the variant's own start.
     pub initial_fen: Option<String>,
     /// Our side.
+    #[serde(with = "super::words::color")]
     pub color: Color,
     /// Our own entry as the platform lists it.
     pub us: Player,
@@ -182,7 +189,7 @@ pub struct GameStart {
 /// What a platform lets a player do inside a game. The client states it once, when it is built.
 ///
 /// A command that a platform does not know never reaches the client: the session asks here first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameCapabilities {
     /// Draw offers can be sent, seen and answered.
     pub draw_offers: bool,
@@ -190,6 +197,9 @@ pub struct GameCapabilities {
     pub draw_offer_with_move: bool,
     /// Takeback requests are seen and can be answered. (On PyChess they simply happen.)
     pub takeback_requests: bool,
+    /// Moves are taken back without a word (PyChess): a shorter move list is believed at once. Elsewhere one that we did not
+    /// agree to is checked against a fresh full state first.
+    pub takebacks_unannounced: bool,
     /// A win or draw can be claimed from an opponent who left.
     pub claims_when_opponent_gone: bool,
     /// The client may call the opponent's flag (FICS without `autoflag`).

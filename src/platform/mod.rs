@@ -28,9 +28,19 @@
 //!    that it is not ours: the client logs the reason and sends [`GameEvent::Ended`](crate::game::GameEvent) first whenever it can tell.
 //! 6. Queues are bounded. A game event is never dropped: when the daemon does not take events in time the client closes its own stream and
 //!    sends a fresh `Full` later. Chat of the game may be dropped.
-//! 7. Everything is stamped with the instant at which the bytes arrived.
+//! 7. Commands that are still queued when the daemon drops a link are sent before the stream is left (a last greeting, a
+//!    resignation), within the limits of their own deadlines.
+//! 8. Everything is stamped with the instant at which the bytes arrived.
 
 pub mod fics;
+
+pub mod backoff;
+pub mod call;
+pub mod error;
+pub mod governor;
+pub mod http;
+pub mod lichess;
+pub mod ndjson;
 
 use std::time::Duration;
 

@@ -1,0 +1,1 @@
+//! Client of Lichess and of servers with its interface.
