@@ -1,3 +1,7 @@
-//! The `seneschal` binary.
+//! The `seneschal` binary: everything is in the library, see `seneschal::cli`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    seneschal::cli::run()
+}

@@ -1,1 +1,65 @@
-//! The command line.
+//! The command line: one file per subcommand, each with its arguments and a `run` that returns the exit code.
+//!
+//! Exit codes: 0 all went well, 1 the command failed or refused its input, 2 the command line itself is wrong.
+//! This is the only module that may print: standard output is the answer, standard error the complaint.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "printing is what a command line is for"
+)]
+
+mod version;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "seneschal", version, about, propagate_version = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// One line per subcommand, in the order the help shows them.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the version and what this build was made for.
+    Version(version::Version),
+}
+
+impl Command {
+    /// Carries the command out.
+    fn run(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Version(command) => command.run(),
+        }
+    }
+}
+
+/// Reads the process arguments, carries the command out and says how it went.
+///
+/// A wrong command line prints the usage and ends with code 2; a failed command prints its whole chain of causes on
+/// standard error and ends with code 1.
+#[must_use]
+pub fn run() -> ExitCode {
+    let line = match CommandLine::try_parse() {
+        Ok(line) => line,
+        Err(refusal) => {
+            // Help and version are "errors" of the parser that go to standard output with code 0.
+            if let Err(failure) = refusal.print() {
+                eprintln!("error: the usage could not be printed: {failure}");
+            }
+            return ExitCode::from(u8::try_from(refusal.exit_code()).unwrap_or(2));
+        }
+    };
+    match line.command.run() {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("error: {failure:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
