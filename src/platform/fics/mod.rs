@@ -4,3 +4,6 @@ pub mod line;
 pub mod wire;
 pub mod outbound;
 pub mod timeseal;
+pub mod config;
+pub mod translate;
+pub mod protocol;

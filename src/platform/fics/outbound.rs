@@ -37,6 +37,8 @@ pub struct Outgoing {
     pub text: String,
     /// True for a password: logs show a mask.
     pub secret: bool,
+    /// Not a text but the answer to a timeseal server's question.
+    pub seal_answer: bool,
 }
 
 /// Pace of everything but moves.
@@ -92,13 +94,18 @@ impl Outbound {
     /// Queues a line. Control characters and anything beyond ASCII become blanks, a too long line is cut: nothing that
     /// comes from an engine, an opponent's name or an operator can start a second command.
     pub fn push(&mut self, lane: Lane, text: &str) {
-        self.push_line(lane, Outgoing { text: sanitize(text), secret: false });
+        self.push_line(lane, Outgoing { text: sanitize(text), secret: false, seal_answer: false });
     }
 
     /// Queues a password, as it is but for line ends.
     pub fn push_secret(&mut self, text: &str) {
         let text = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
-        self.push_line(Lane::Control, Outgoing { text, secret: true });
+        self.push_line(Lane::Control, Outgoing { text, secret: true, seal_answer: false });
+    }
+
+    /// Queues the answer to a timeseal server's question; like a move it waits for nothing.
+    pub fn push_sealed_answer(&mut self) {
+        self.push_line(Lane::Move, Outgoing { text: String::new(), secret: false, seal_answer: true });
     }
 
     fn push_line(&mut self, lane: Lane, line: Outgoing) {
@@ -297,7 +304,7 @@ mod tests {
         assert_eq!(sanitize(&"x".repeat(5000)).len(), SENT_LINE_BYTES_MAX);
         let mut outbound = Outbound::new(Pace::default());
         outbound.push_secret("pass\nword");
-        assert_eq!(outbound.pop(Instant::now()), Some(Outgoing { text: "password".into(), secret: true }));
+        assert_eq!(outbound.pop(Instant::now()), Some(Outgoing { text: "password".into(), secret: true, seal_answer: false }));
     }
 
     #[test]
