@@ -1,1 +1,49 @@
-//! The best move of a position.
+//! The best move of a position, for every variant of the rules.
+//!
+//! `limits` go into a [`Searcher`], a [`SearchReport`] comes out; [`pool`] shares searchers among
+//! many games, [`uci`] serves a GUI, [`arena`] plays engines against each other.
+
+pub mod arena;
+mod fallback;
+pub mod limits;
+pub mod material;
+pub mod pool;
+pub mod report;
+pub mod score;
+pub mod searcher;
+pub mod stop;
+pub mod strength;
+pub mod time;
+pub mod uci;
+
+use std::sync::Arc;
+
+pub use fallback::fallback_move;
+pub use limits::{ClockLimits, SearchLimits};
+pub use pool::{Pool, PoolConfig, SearchHandle, SearchRequest};
+pub use report::{Bound, ReportOrigin, SearchInfo, SearchReport};
+pub use score::Score;
+pub use searcher::Searcher;
+pub use stop::StopFlag;
+
+/// Resources of a searcher, or of all searchers that share a transposition table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineConfig {
+    /// Memory of the transposition table.
+    pub hash_bytes: usize,
+    /// Threads of one search. In the pool this is one.
+    pub threads: usize,
+}
+
+/// Makes a searcher for a configuration.
+pub type NewSearcher = Arc<dyn Fn(&EngineConfig) -> Box<dyn Searcher> + Send + Sync>;
+
+/// The engine's searcher, with a table of its own. The one place that says which one it is.
+pub fn new_searcher(_config: &EngineConfig) -> Box<dyn Searcher> {
+    Box::new(material::MaterialSearcher::default())
+}
+
+/// A factory for the pool: all searchers made by it share one transposition table.
+pub fn searcher_factory(config: EngineConfig) -> pool::SearcherFactory {
+    Arc::new(move || new_searcher(&config))
+}

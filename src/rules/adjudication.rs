@@ -172,7 +172,9 @@ impl Adjudication {
     /// The adjudication of a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|adjudication| adjudication.name == name)
+        Self::ALL
+            .into_iter()
+            .find(|adjudication| adjudication.name == name)
     }
 
     /// Whether the game is over, and if not, what may be claimed.
@@ -184,13 +186,17 @@ impl Adjudication {
         let ending = self.ending(history);
         Verdict {
             ending,
-            claims: if ending.is_some() { Vec::new() } else { self.claims(history) },
+            claims: if ending.is_some() {
+                Vec::new()
+            } else {
+                self.claims(history)
+            },
         }
     }
 
     fn ending(&self, history: &History) -> Option<Ending> {
         let position = history.position();
-        if let Some(ending) = position.outcome() {
+        if let Some(ending) = position.ending() {
             return Some(ending);
         }
         if is_dead(position, self.material) {
@@ -204,7 +210,9 @@ impl Adjudication {
         if self.repetition.third_draws && times >= 3 && !(self.repetition.not_by_drop && by_drop) {
             return Some(Ending::draw(EndReason::Threefold));
         }
-        if position.halfmoves() >= FIFTY_MOVES_PLIES && self.fifty_in(position.variant()) == Some(FiftyMoves::Draw) {
+        if position.halfmoves() >= FIFTY_MOVES_PLIES
+            && self.fifty_in(position.variant()) == Some(FiftyMoves::Draw)
+        {
             return Some(Ending::draw(EndReason::FiftyMoves));
         }
         let limit = self
@@ -219,7 +227,8 @@ impl Adjudication {
             claims.push(Claim::Threefold);
         }
         let position = history.position();
-        if position.halfmoves() >= FIFTY_MOVES_PLIES && self.fifty_in(position.variant()).is_some() {
+        if position.halfmoves() >= FIFTY_MOVES_PLIES && self.fifty_in(position.variant()).is_some()
+        {
             claims.push(Claim::FiftyMoves);
         }
         claims

@@ -107,6 +107,80 @@ pub enum EndReason {
     Abandonment,
 }
 
+impl EndReason {
+    /// The word for it in machine-readable output; it never changes.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Checkmate => "checkmate",
+            Self::Stalemate => "stalemate",
+            Self::ChecksGiven => "third_check",
+            Self::KingInCenter => "king_in_center",
+            Self::KingExploded => "king_exploded",
+            Self::AllPiecesLost => "all_pieces_lost",
+            Self::NoMoveWins => "no_move_wins",
+            Self::FewerPieces => "fewer_pieces",
+            Self::BareKing => "bare_king",
+            Self::MatedWins => "mated_wins",
+            Self::HordeDestroyed => "horde_destroyed",
+            Self::RaceWon => "race_won",
+            Self::RaceTied => "race_tied",
+            Self::OppositeBishops => "opposite_bishops",
+            Self::Threefold => "threefold",
+            Self::Fivefold => "fivefold",
+            Self::FiftyMoves => "fifty",
+            Self::SeventyFiveMoves => "seventy_five",
+            Self::InsufficientMaterial => "insufficient",
+            Self::MoveLimit => "max_moves",
+            Self::TimeForfeit => "time",
+            Self::TimeoutWithoutMatingMaterial => "time_insufficient",
+            Self::Resignation => "resignation",
+            Self::Agreement => "agreement",
+            Self::Abandonment => "abandonment",
+        }
+    }
+
+    /// The reason in words that a player understands, to stand behind the result.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Checkmate => "checkmate",
+            Self::Stalemate => "stalemate",
+            Self::ChecksGiven => "the third check was given",
+            Self::KingInCenter => "the king reached the center",
+            Self::KingExploded => "the king exploded",
+            Self::AllPiecesLost => "all pieces are lost, which wins",
+            Self::NoMoveWins => "no move is left, which wins",
+            Self::FewerPieces => "no move is left, and fewer pieces win",
+            Self::BareKing => "only the king is left, which wins",
+            Self::MatedWins => "mated or without a move, which wins",
+            Self::HordeDestroyed => "the horde was taken",
+            Self::RaceWon => "the king finished the race",
+            Self::RaceTied => "both kings finished the race",
+            Self::OppositeBishops => "only pieces that can never meet are left",
+            Self::Threefold => "the position occurred three times",
+            Self::Fivefold => "the position occurred five times",
+            Self::FiftyMoves => "fifty moves without capture, drop or pawn move",
+            Self::SeventyFiveMoves => "seventy-five moves without capture, drop or pawn move",
+            Self::InsufficientMaterial => "neither side can mate with what is left",
+            Self::MoveLimit => "the game reached its greatest length",
+            Self::TimeForfeit => "the time ran out",
+            Self::TimeoutWithoutMatingMaterial => {
+                "the time ran out, but the other side could never win"
+            }
+            Self::Resignation => "resignation",
+            Self::Agreement => "draw agreed",
+            Self::Abandonment => "the game was abandoned",
+        }
+    }
+}
+
+impl fmt::Display for EndReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())
+    }
+}
+
 /// The end of a game: result and reason.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ending {

@@ -120,7 +120,11 @@ impl History {
     /// The same, counting only from the last capture, pawn move or drop on.
     #[must_use]
     pub fn repetitions_since_progress(&self) -> usize {
-        let from = self.progress.iter().rposition(|&progress| progress).map_or(0, |last| last + 1);
+        let from = self
+            .progress
+            .iter()
+            .rposition(|&progress| progress)
+            .map_or(0, |last| last + 1);
         count_last(self.keys.get(from..).unwrap_or_default())
     }
 
@@ -131,7 +135,10 @@ impl History {
             MoveKind::Castle { .. } => false,
             MoveKind::Normal { from, to, .. } => {
                 self.position.piece_at(to).is_some()
-                    || self.position.piece_at(from).is_some_and(|piece| piece.role == Role::Pawn)
+                    || self
+                        .position
+                        .piece_at(from)
+                        .is_some_and(|piece| piece.role == Role::Pawn)
             }
         }
     }
@@ -139,5 +146,6 @@ impl History {
 
 /// How often the last element occurs.
 fn count_last(keys: &[u64]) -> usize {
-    keys.last().map_or(0, |last| keys.iter().filter(|&key| key == last).count())
+    keys.last()
+        .map_or(0, |last| keys.iter().filter(|&key| key == last).count())
 }

@@ -24,6 +24,10 @@ macro_rules! position {
             fn new(setup: &Setup, variant: Variant) -> Result<Self, PositionError> {
                 Ok(match variant { $(Variant::$name => Self::$name(Pos::new(setup)?)),* })
             }
+
+            fn new_unreachable(setup: &Setup, variant: Variant) -> Result<Self, PositionError> {
+                Ok(match variant { $(Variant::$name => Self::$name(Pos::new_unreachable(setup)?)),* })
+            }
         }
 
         /// Evaluates an expression with the position of whichever variant it is.
@@ -63,6 +67,22 @@ impl Position {
     pub fn new(setup: &Setup, variant: Variant, mode: CastlingMode) -> Result<Self, PositionError> {
         Ok(Self {
             any: AnyPos::new(setup, variant)?,
+            variant,
+            mode,
+        })
+    }
+
+    /// As [`Self::new`], but the side not to move may be in check, as tools that count moves accept it.
+    ///
+    /// # Errors
+    /// The first defect found, with its place.
+    pub fn new_unreachable(
+        setup: &Setup,
+        variant: Variant,
+        mode: CastlingMode,
+    ) -> Result<Self, PositionError> {
+        Ok(Self {
+            any: AnyPos::new_unreachable(setup, variant)?,
             variant,
             mode,
         })
@@ -193,6 +213,30 @@ impl Position {
     pub fn is_capture(&self, m: Move) -> bool {
         m.is_en_passant()
             || (!m.is_drop() && !m.is_castle() && self.piece_at(Square(m.to())).is_some())
+    }
+
+    /// The square the king goes to when castling; for any other move its destination.
+    #[must_use]
+    pub fn castling_target(&self, m: Move) -> Square {
+        if !m.is_castle() {
+            return Square(m.to());
+        }
+        with_pos!(&self.any, pos => {
+            let lower_side = m.to() < pos.king(pos.turn());
+            Square(pos.castling_targets(pos.turn(), lower_side).0)
+        })
+    }
+
+    /// Whether castling is the short one, `O-O`: toward the higher files, but for the king on the d-file that goes to b.
+    #[must_use]
+    pub fn is_short_castling(&self, m: Move) -> bool {
+        with_pos!(&self.any, pos => {
+            let files = self.files();
+            let king = pos.king(pos.turn());
+            let goes_to_b = pos.castling_targets(pos.turn(), true).0 % files == 1;
+            let mirrored = king % files == 3 && goes_to_b;
+            (m.to() < king) == mirrored
+        })
     }
 
     /// Plays a move.

@@ -235,6 +235,17 @@ impl<R: Rules> Pos<R> {
     /// # Errors
     /// The first defect found, with its place.
     pub fn new(setup: &Setup) -> Result<Self, PositionError> {
+        let pos = Self::new_unreachable(setup)?;
+        pos.check_opponent()?;
+        Ok(pos)
+    }
+
+    /// As [`Self::new`], but the side not to move may be in check. No game reaches such a position; tools that count moves
+    /// accept it.
+    ///
+    /// # Errors
+    /// The first defect found, with its place.
+    pub fn new_unreachable(setup: &Setup) -> Result<Self, PositionError> {
         let mut pos = Self::blank(setup);
         pos.place_pieces(setup)?;
         pos.check_kings()?;
@@ -245,7 +256,6 @@ impl<R: Rules> Pos<R> {
             pos.key ^= zobrist::BLACK_TO_MOVE;
         }
         pos.update_checks();
-        pos.check_opponent()?;
         pos.set_en_passant(setup)?;
         Ok(pos)
     }
@@ -317,6 +327,11 @@ impl<R: Rules> Pos<R> {
         for color in Color::ALL {
             let count = self.pieces(color, Role::King).count() as u8;
             let wanted = u8::from(R::is_royal(color));
+            // A game of atomic that has ended by an explosion is still a position to show and to store.
+            let exploded = R::ATOMIC && count == 0 && self.pieces(!color, Role::King).any();
+            if exploded {
+                continue;
+            }
             // Where the king is an ordinary piece any number may stand on the board.
             if R::ROYAL && count != wanted {
                 return Err(PositionError::KingCount {

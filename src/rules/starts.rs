@@ -69,7 +69,9 @@ impl<const N: usize> Rank<N> {
 
     /// Puts a role on the `nth` empty file among those for which `wanted` says yes.
     fn put_where(&mut self, nth: usize, role: Role, wanted: impl Fn(usize) -> bool) {
-        let file = (0..N).filter(|&file| self.0[file].is_none() && wanted(file)).nth(nth);
+        let file = (0..N)
+            .filter(|&file| self.0[file].is_none() && wanted(file))
+            .nth(nth);
         if let Some(file) = file {
             self.put(file, role);
         }
@@ -80,7 +82,8 @@ impl<const N: usize> Rank<N> {
     }
 
     fn full(self) -> [Role; N] {
-        self.0.map(|role| role.expect("every file was filled: the caller counts its pieces"))
+        self.0
+            .map(|role| role.expect("every file was filled: the caller counts its pieces"))
     }
 }
 
@@ -147,7 +150,11 @@ pub fn capablanca960_back_rank(number: u16) -> Option<[Role; 10]> {
     let mut rank = Rank::<10>::new();
     rank.put_where(digit(5), Bishop, |file| !is_dark(file));
     rank.put_where(digit(5), Bishop, is_dark);
-    let (on_light, on_dark) = if digit(2) == 0 { (Archbishop, Queen) } else { (Queen, Archbishop) };
+    let (on_light, on_dark) = if digit(2) == 0 {
+        (Archbishop, Queen)
+    } else {
+        (Queen, Archbishop)
+    };
     rank.put_where(digit(4), on_light, |file| !is_dark(file));
     rank.put_where(digit(4), on_dark, is_dark);
     rank.put_nth(digit(6), Chancellor);
@@ -178,7 +185,10 @@ pub fn shuffled_start(variant: Variant, number: u16) -> Option<String> {
     };
     Some(match variant {
         Variant::Horde => {
-            let army = variant.start_fen().split_once('/').map_or("", |(_, rest)| rest);
+            let army = variant
+                .start_fen()
+                .split_once('/')
+                .map_or("", |(_, rest)| rest);
             format!("{letters}/{army}")
         }
         Variant::ThreeCheck => mirrored(&letters, "", "KQkq", "3+3 "),
@@ -273,7 +283,9 @@ impl TenWide {
     /// The array of a name, without regard to case.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|array| array.name().eq_ignore_ascii_case(name.trim()))
+        Self::ALL
+            .into_iter()
+            .find(|array| array.name().eq_ignore_ascii_case(name.trim()))
     }
 
     /// The letters of a back rank, file a first.
@@ -362,7 +374,9 @@ impl Wild {
             .find_map(|prefix| lower.strip_prefix(prefix))
             .unwrap_or(&lower)
             .trim_start();
-        Self::ALL.into_iter().find(|wild| wild.name().strip_prefix("wild/") == Some(number))
+        Self::ALL
+            .into_iter()
+            .find(|wild| wild.name().strip_prefix("wild/") == Some(number))
     }
 
     /// How castling is written on this board.
@@ -402,14 +416,21 @@ impl Wild {
                     random.shuffle(&mut white);
                     random.shuffle(&mut black);
                 }
-                start(&letters(&black), &letters(&white).to_uppercase(), "", "-", "")
+                start(
+                    &letters(&black),
+                    &letters(&white).to_uppercase(),
+                    "",
+                    "-",
+                    "",
+                )
             }
             Self::W5 => "RNBQKBNR/PPPPPPPP/8/8/8/8/pppppppp/rnbqkbnr w - - 0 1".to_owned(),
             Self::W8 => "rnbqkbnr/8/8/pppppppp/PPPPPPPP/8/8/RNBQKBNR w - - 0 1".to_owned(),
             Self::W8a => "rnbqkbnr/8/8/PPPPPPPP/pppppppp/8/8/RNBQKBNR w - - 0 1".to_owned(),
             Self::Fr => {
                 let number = random.below(u32::from(CHESS960_STARTS)) as u16;
-                shuffled_start(Variant::Chess, number).expect("the number is below the number of starts")
+                shuffled_start(Variant::Chess, number)
+                    .expect("the number is below the number of starts")
             }
         }
     }
@@ -422,7 +443,11 @@ fn wild1_rank(random: &mut SplitMix64) -> String {
     rank.put(7, Rook);
     rank.put(if random.below(2) == 0 { 3 } else { 4 }, King);
     // Six files are left but for the king's: of one square color two are free, of the other three.
-    let free = |rank: &Rank<8>, dark: bool| (0..8).filter(|&file| rank.0[file].is_none() && is_dark(file) == dark).count() as u32;
+    let free = |rank: &Rank<8>, dark: bool| {
+        (0..8)
+            .filter(|&file| rank.0[file].is_none() && is_dark(file) == dark)
+            .count() as u32
+    };
     for dark in [false, true] {
         let nth = random.below(free(&rank, dark)) as usize;
         rank.put_where(nth, Bishop, |file| is_dark(file) == dark);
@@ -482,7 +507,9 @@ mod tests {
 
     #[test]
     fn all_48000_differ_and_keep_their_laws() {
-        let ranks: HashSet<[Role; 10]> = (0..CAPABLANCA960_STARTS).map(|n| capablanca960_back_rank(n).unwrap()).collect();
+        let ranks: HashSet<[Role; 10]> = (0..CAPABLANCA960_STARTS)
+            .map(|n| capablanca960_back_rank(n).unwrap())
+            .collect();
         assert_eq!(ranks.len(), 48_000);
         for rank in ranks {
             check_rank(&rank, &[Queen, Knight, Knight, Archbishop, Chancellor]);
@@ -494,7 +521,9 @@ mod tests {
 
     /// Bishops on both square colors, king between two rooks, the others as listed.
     fn check_rank(rank: &[Role], others: &[Role]) {
-        let files = |role: Role| -> Vec<usize> { (0..rank.len()).filter(|&file| rank[file] == role).collect() };
+        let files = |role: Role| -> Vec<usize> {
+            (0..rank.len()).filter(|&file| rank[file] == role).collect()
+        };
         let bishops = files(Bishop);
         assert_eq!(bishops.len(), 2);
         assert_ne!(bishops[0] % 2, bishops[1] % 2);
@@ -502,7 +531,10 @@ mod tests {
         assert_eq!((rooks.len(), kings.len()), (2, 1));
         assert!(rooks[0] < kings[0] && kings[0] < rooks[1]);
         for &role in others {
-            assert_eq!(files(role).len(), others.iter().filter(|&&r| r == role).count());
+            assert_eq!(
+                files(role).len(),
+                others.iter().filter(|&&r| r == role).count()
+            );
         }
     }
 
@@ -528,7 +560,11 @@ mod tests {
             let w4 = Wild::W4.start_fen(&mut random);
             let (black, white) = back_ranks(&w4);
             assert_eq!(sorted(&black), sorted(&white), "{w4}");
-            assert_eq!(light_bishops(&rank8(&white), 0), light_bishops(&rank8(&black), 7), "{w4}");
+            assert_eq!(
+                light_bishops(&rank8(&white), 0),
+                light_bishops(&rank8(&black), 7),
+                "{w4}"
+            );
         }
     }
 

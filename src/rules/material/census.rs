@@ -91,7 +91,11 @@ impl Census {
 
     /// Whether the bishops of both sides together walk on squares of both colors.
     pub(super) fn bishops_on_both_shades(&self) -> bool {
-        let any = |shade| Color::ALL.into_iter().any(|color| self.bishops(color, shade) > 0);
+        let any = |shade| {
+            Color::ALL
+                .into_iter()
+                .any(|color| self.bishops(color, shade) > 0)
+        };
         any(Shade::Light) && any(Shade::Dark)
     }
 
@@ -116,9 +120,9 @@ impl Census {
 
     /// Whether all bishops of one side walk on one square color and all of the other side on the other.
     pub(super) fn bishops_never_meet(&self) -> bool {
-        [Shade::Light, Shade::Dark]
-            .into_iter()
-            .any(|shade| self.bishops(Color::White, shade) == 0 && self.bishops(Color::Black, !shade) == 0)
+        [Shade::Light, Shade::Dark].into_iter().any(|shade| {
+            self.bishops(Color::White, shade) == 0 && self.bishops(Color::Black, !shade) == 0
+        })
     }
 
     /// Whether each side has one knight and nothing else, not even a king.

@@ -45,7 +45,10 @@ pub(super) fn can_win(census: &Census, color: Color) -> bool {
     if census.count(color, Role::King) > 0 {
         return true;
     }
-    let (light, dark) = (census.bishops(color, Shade::Light), census.bishops(color, Shade::Dark));
+    let (light, dark) = (
+        census.bishops(color, Shade::Light),
+        census.bishops(color, Shade::Dark),
+    );
     let count = |role| census.count(color, role);
     let horde = Horde {
         pawns: count(Role::Pawn),
@@ -53,7 +56,12 @@ pub(super) fn can_win(census: &Census, color: Color) -> bool {
         bishops: count(Role::Bishop),
         rooks: count(Role::Rook),
         queens: count(Role::Queen),
-        strength: count(Role::Pawn) + count(Role::Knight) + count(Role::Rook) + count(Role::Queen) + light.min(2) + dark.min(2),
+        strength: count(Role::Pawn)
+            + count(Role::Knight)
+            + count(Role::Rook)
+            + count(Role::Queen)
+            + light.min(2)
+            + dark.min(2),
         pair: census.has_bishop_pair(color),
         shade: if light > 0 { Shade::Light } else { Shade::Dark },
     };
@@ -122,7 +130,12 @@ fn lone_rook(pieces: &Pieces) -> bool {
 
 /// A smothered king: three of its own men around it, not all of them bishops of one square color.
 fn lone_knight(pieces: &Pieces) -> bool {
-    let kinds = [pieces.rooks >= 1, pieces.knights >= 1, pieces.bishops >= 1, pieces.pawns >= 1];
+    let kinds = [
+        pieces.rooks >= 1,
+        pieces.knights >= 1,
+        pieces.bishops >= 1,
+        pieces.pawns >= 1,
+    ];
     let two_kinds = kinds.iter().filter(|&&has| has).count() >= 2;
     let enough_beside = |bishops: u8| bishops < 2 || pieces.total - bishops >= 3;
     pieces.total >= 4
@@ -139,12 +152,15 @@ fn two_minors(horde: &Horde, pieces: &Pieces) -> bool {
     if horde.knights == 2 {
         pieces.pawns + pieces.bishops + pieces.knights >= 1
     } else if horde.pair {
-        pieces.pawns >= 1 || pieces.bishops >= 1 || (pieces.knights >= 1 && pieces.rooks + pieces.queens >= 1)
+        pieces.pawns >= 1
+            || pieces.bishops >= 1
+            || (pieces.knights >= 1 && pieces.rooks + pieces.queens >= 1)
     } else if horde.knights >= 1 {
         pieces.pawns >= 1 || other >= 1 || pieces.total - pieces.on(horde.shade) >= 3
     } else {
         // Two bishops of one square color: two flight squares of the other color must be taken.
-        let takers = u8::from(pieces.pawns >= 1) + u8::from(other >= 1) + u8::from(pieces.knights >= 1);
+        let takers =
+            u8::from(pieces.pawns >= 1) + u8::from(other >= 1) + u8::from(pieces.knights >= 1);
         takers >= 2 || other >= 2 || pieces.knights >= 2 || pieces.pawns >= 2
     }
 }

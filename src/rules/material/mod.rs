@@ -60,11 +60,19 @@ pub fn can_win(position: &Position, color: Color, rule: MaterialRule) -> bool {
 /// Whether neither side can win any more.
 #[must_use]
 pub fn is_dead(position: &Position, rule: MaterialRule) -> bool {
-    Color::ALL.into_iter().all(|color| !can_win(position, color, rule))
+    Color::ALL
+        .into_iter()
+        .all(|color| !can_win(position, color, rule))
 }
 
 /// Roles that mate a bare king with the help of their own king alone, or become such a role.
-const MATING: [Role; 5] = [Role::Pawn, Role::Rook, Role::Queen, Role::Archbishop, Role::Chancellor];
+const MATING: [Role; 5] = [
+    Role::Pawn,
+    Role::Rook,
+    Role::Queen,
+    Role::Archbishop,
+    Role::Chancellor,
+];
 
 /// Orthodox chess and Capablanca: a help-mate must exist.
 fn can_mate(census: &Census, color: Color) -> bool {
@@ -154,7 +162,8 @@ fn can_lose_all(position: &Position, color: Color) -> bool {
     }
     if census.only_bishops_of_all() {
         // A bishop is safe if no enemy bishop walks on its squares.
-        let safe = |shade: Shade| census.bishops(color, shade) > 0 && census.bishops(!color, shade) == 0;
+        let safe =
+            |shade: Shade| census.bishops(color, shade) > 0 && census.bishops(!color, shade) == 0;
         return !safe(Shade::Light) && !safe(Shade::Dark);
     }
     if census.only_lone_knights() {

@@ -1,6 +1,6 @@
 //! Positions, moves and games as text, both ways.
 
-mod castling;
+pub mod epd;
 pub mod fen;
 pub mod holdings;
 pub mod names;

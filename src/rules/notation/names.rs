@@ -15,7 +15,11 @@ impl Variant {
     /// The variant of a UCI name, with `960` behind the name for free castling: `crazyhouse`, `3check`, `chess960`.
     #[must_use]
     pub fn from_uci_name(name: &str) -> Option<NamedVariant> {
-        let exact = |name: &str| Self::ALL.into_iter().find(|variant| variant.uci_name() == name);
+        let exact = |name: &str| {
+            Self::ALL
+                .into_iter()
+                .find(|variant| variant.uci_name() == name)
+        };
         if let Some(variant) = exact(name) {
             return Some((variant, Standard));
         }
@@ -133,18 +137,22 @@ impl Variant {
             .flat_map(char::to_lowercase)
             .collect();
         let found = match plain.as_str() {
-            "" | "chess" | "standard" | "normal" | "orthodox" | "fromposition" | "blitz" | "lightning" | "bullet" | "rapid"
-            | "classical" | "nocastle" | "wildcastle" | "wild0" | "wild1" | "wild2" | "wild3" | "wild4" | "wild5" | "wild8"
-            | "wild8a" => (Self::Chess, Standard),
-            "960" | "chess960" | "fischerandom" | "fischerrandom" | "fischerrandomchess" | "frc" | "wildfr" => {
-                (Self::Chess, Chess960)
+            "" | "chess" | "standard" | "normal" | "orthodox" | "fromposition" | "blitz"
+            | "lightning" | "bullet" | "rapid" | "classical" | "nocastle" | "wildcastle"
+            | "wild0" | "wild1" | "wild2" | "wild3" | "wild4" | "wild5" | "wild8" | "wild8a" => {
+                (Self::Chess, Standard)
             }
+            "960" | "chess960" | "fischerandom" | "fischerrandom" | "fischerrandomchess"
+            | "frc" | "wildfr" => (Self::Chess, Chess960),
             "zh" | "crazyhouse" | "dropchess" => (Self::Crazyhouse, Standard),
             "crazyhouse960" => (Self::Crazyhouse, Chess960),
-            "capablanca" | "capablancachess" | "gothic" | "gothicchess" | "embassy" | "embassychess" | "bird" | "carrera"
-            | "schoolbook" | "univers" | "conservative" | "victorian" => (Self::Capablanca, Standard),
+            "capablanca" | "capablancachess" | "gothic" | "gothicchess" | "embassy"
+            | "embassychess" | "bird" | "carrera" | "schoolbook" | "univers" | "conservative"
+            | "victorian" => (Self::Capablanca, Standard),
             "capablanca960" | "caparandom" | "capablancarandom" => (Self::Capablanca, Chess960),
-            "capahouse" | "capablancahouse" | "gothhouse" | "embassyhouse" => (Self::Capahouse, Standard),
+            "capahouse" | "capablancahouse" | "gothhouse" | "embassyhouse" => {
+                (Self::Capahouse, Standard)
+            }
             "capahouse960" => (Self::Capahouse, Chess960),
             "3check" | "threecheck" | "threechecks" | "3checks" => (Self::ThreeCheck, Standard),
             "3check960" | "threecheck960" => (Self::ThreeCheck, Chess960),
@@ -171,7 +179,10 @@ mod tests {
     #[test]
     fn uci_names_come_back() {
         for variant in Variant::ALL {
-            assert_eq!(Variant::from_uci_name(variant.uci_name()), Some((variant, Standard)));
+            assert_eq!(
+                Variant::from_uci_name(variant.uci_name()),
+                Some((variant, Standard))
+            );
             let twin = variant.uci_name_with(Chess960);
             let expected = variant.supports_chess960().then_some((variant, Chess960));
             assert_eq!(Variant::from_uci_name(&twin), expected, "{twin}");
@@ -221,7 +232,13 @@ mod tests {
         }
         assert_eq!(Variant::parse_name("bughouse"), None);
         assert_eq!(Variant::from_pychess_name("suicide"), None);
-        assert_eq!(Variant::from_pychess_name("capahouse960"), Some((Variant::Capahouse, Chess960)));
-        assert_eq!(Variant::from_lichess_key("fromPosition"), Some((Variant::Chess, Chess960)));
+        assert_eq!(
+            Variant::from_pychess_name("capahouse960"),
+            Some((Variant::Capahouse, Chess960))
+        );
+        assert_eq!(
+            Variant::from_lichess_key("fromPosition"),
+            Some((Variant::Chess, Chess960))
+        );
     }
 }

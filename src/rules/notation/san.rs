@@ -47,8 +47,13 @@ pub enum SanError {
 /// A move as text says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Written {
-    Castle { toward_h: bool },
-    Drop { role: Role, to: Square },
+    Castle {
+        toward_h: bool,
+    },
+    Drop {
+        role: Role,
+        to: Square,
+    },
     Board {
         role: Role,
         from_file: Option<u8>,
@@ -107,7 +112,9 @@ fn parse_board_move(text: &str, files: u8) -> Option<Written> {
     let (mut from_file, mut from_rank) = (None, None);
     for byte in before.bytes() {
         match byte {
-            b'a'..=b'j' if from_file.is_none() && from_rank.is_none() && byte - b'a' < files => from_file = Some(byte - b'a'),
+            b'a'..=b'j' if from_file.is_none() && from_rank.is_none() && byte - b'a' < files => {
+                from_file = Some(byte - b'a')
+            }
             b'1'..=b'8' if from_rank.is_none() => from_rank = Some(byte - b'1'),
             _ => return None,
         }
@@ -142,11 +149,15 @@ impl Position {
     /// # Errors
     /// [`SanError`]: no move at all, no legal move, or more than one.
     pub fn parse_san(&self, text: &str) -> Result<Move, SanError> {
-        let written = parse_written(text.trim(), self.variant().files()).ok_or_else(|| SanError::Syntax {
-            text: text.chars().take(32).collect(),
-        })?;
+        let written =
+            parse_written(text.trim(), self.variant().files()).ok_or_else(|| SanError::Syntax {
+                text: text.chars().take(32).collect(),
+            })?;
         let moves = self.legal_moves();
-        let mut fitting = moves.iter().copied().filter(|&m| self.is_written_so(m, written));
+        let mut fitting = moves
+            .iter()
+            .copied()
+            .filter(|&m| self.is_written_so(m, written));
         let Some(first) = fitting.next() else {
             return Err(SanError::Illegal {
                 text: text.trim().to_owned(),
@@ -167,7 +178,9 @@ impl Position {
     fn is_written_so(&self, m: Move, written: Written) -> bool {
         let files = self.variant().files();
         match (self.kind(m), written) {
-            (MoveKind::Castle { .. }, Written::Castle { toward_h }) => self.is_short_castling(m) == toward_h,
+            (MoveKind::Castle { .. }, Written::Castle { toward_h }) => {
+                self.is_short_castling(m) == toward_h
+            }
             (MoveKind::Drop { role, to }, Written::Drop { role: r, to: t }) => role == r && to == t,
             (
                 MoveKind::Normal { .. } | MoveKind::EnPassant { .. },
@@ -196,7 +209,9 @@ impl Position {
         let mut text = self.san_without_mark(m);
         let mut after = self.clone();
         after.play_unchecked(m);
-        let won = after.outcome().is_some_and(|ending| ending.outcome != Outcome::Draw);
+        let won = after
+            .ending()
+            .is_some_and(|ending| ending.outcome != Outcome::Draw);
         if won {
             text.push('#');
         } else if after.in_check() {
@@ -211,7 +226,9 @@ impl Position {
         match kind {
             MoveKind::Castle { .. } if self.is_short_castling(m) => return "O-O".to_owned(),
             MoveKind::Castle { .. } => return "O-O-O".to_owned(),
-            MoveKind::Drop { role, to } => return format!("{}@{}", role.upper_char(), to.name(files)),
+            MoveKind::Drop { role, to } => {
+                return format!("{}@{}", role.upper_char(), to.name(files));
+            }
             MoveKind::Normal { .. } | MoveKind::EnPassant { .. } => {}
         }
         let (from, to, promotion) = squares(kind);
@@ -237,7 +254,14 @@ impl Position {
     }
 
     /// The part of the origin's name that sets the move apart from other legal ones of the same role.
-    fn origin_needed<'a>(&self, m: Move, role: Role, from: Square, name: &'a str, to: Square) -> &'a str {
+    fn origin_needed<'a>(
+        &self,
+        m: Move,
+        role: Role,
+        from: Square,
+        name: &'a str,
+        to: Square,
+    ) -> &'a str {
         let files = self.variant().files();
         let (mut alone, mut file_tells, mut rank_tells) = (true, true, true);
         for &other in &self.legal_moves() {
@@ -246,7 +270,12 @@ impl Position {
                 continue;
             }
             let (other_from, other_to, _) = squares(kind);
-            if other_to != to || other_from == from || self.piece_at(other_from).is_none_or(|piece| piece.role != role) {
+            if other_to != to
+                || other_from == from
+                || self
+                    .piece_at(other_from)
+                    .is_none_or(|piece| piece.role != role)
+            {
                 continue;
             }
             alone = false;
@@ -266,7 +295,11 @@ impl Position {
 /// Origin, destination and promotion of a board move.
 fn squares(kind: MoveKind) -> (Square, Square, Option<Role>) {
     match kind {
-        MoveKind::Normal { from, to, promotion } => (from, to, promotion),
+        MoveKind::Normal {
+            from,
+            to,
+            promotion,
+        } => (from, to, promotion),
         MoveKind::EnPassant { from, to } => (from, to, None),
         MoveKind::Castle { king, rook } => (king, rook, None),
         MoveKind::Drop { to, .. } => (to, to, None),

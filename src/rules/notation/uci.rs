@@ -33,8 +33,15 @@ pub enum UciError {
 /// A move as text says it, without a position to judge it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Written {
-    Board { from: Square, to: Square, promotion: Option<Role> },
-    Drop { role: Role, to: Square },
+    Board {
+        from: Square,
+        to: Square,
+        promotion: Option<Role>,
+    },
+    Drop {
+        role: Role,
+        to: Square,
+    },
 }
 
 /// Longest text that is a move: two squares and a letter.
@@ -61,7 +68,11 @@ fn parse_written(text: &str, variant: Variant) -> Option<Written> {
     Some(Written::Board {
         from: Square::parse(from, files)?,
         to: Square::parse(to, files)?,
-        promotion: if promotion.is_empty() { None } else { Some(role_of(promotion)?) },
+        promotion: if promotion.is_empty() {
+            None
+        } else {
+            Some(role_of(promotion)?)
+        },
     })
 }
 
@@ -87,7 +98,11 @@ impl Position {
                 let dropped = Move::drop(role, to.0);
                 return self.is_legal(dropped).then_some(dropped);
             }
-            Written::Board { from, to, promotion } => (from, to, promotion),
+            Written::Board {
+                from,
+                to,
+                promotion,
+            } => (from, to, promotion),
         };
         let mut castling = None;
         for &m in &self.legal_moves() {
@@ -97,7 +112,11 @@ impl Position {
                     to: t,
                     promotion: p,
                 } if f == from && t == to && p == promotion => return Some(m),
-                MoveKind::EnPassant { from: f, to: t } if f == from && t == to && promotion.is_none() => return Some(m),
+                MoveKind::EnPassant { from: f, to: t }
+                    if f == from && t == to && promotion.is_none() =>
+                {
+                    return Some(m);
+                }
                 MoveKind::Castle { king, rook } if king == from && promotion.is_none() => {
                     if rook == to {
                         return Some(m);
@@ -130,7 +149,11 @@ impl Position {
     pub fn uci_with(&self, m: Move, mode: CastlingMode) -> String {
         let files = self.variant().files();
         match self.kind(m) {
-            MoveKind::Normal { from, to, promotion } => {
+            MoveKind::Normal {
+                from,
+                to,
+                promotion,
+            } => {
                 let mut text = from.name(files) + &to.name(files);
                 text.extend(promotion.map(Role::char));
                 text
@@ -140,7 +163,11 @@ impl Position {
             MoveKind::Castle { king, rook } => {
                 let target = match mode {
                     // A king that hardly moves would look as if it stepped aside, so the rook is named then as well.
-                    CastlingMode::Standard if self.is_castling_stride(king, self.castling_target(m)) => self.castling_target(m),
+                    CastlingMode::Standard
+                        if self.is_castling_stride(king, self.castling_target(m)) =>
+                    {
+                        self.castling_target(m)
+                    }
                     _ => rook,
                 };
                 king.name(files) + &target.name(files)

@@ -32,7 +32,12 @@ impl fmt::Display for FenError {
         match self {
             // People count from one.
             Self::Text { field, at, fault } => write!(f, "{field}, character {}: {fault}", at + 1),
-            Self::Position { variant, error } => write!(f, "{}: {}", variant.uci_name(), describe(*error, variant.files())),
+            Self::Position { variant, error } => write!(
+                f,
+                "{}: {}",
+                variant.uci_name(),
+                describe(*error, variant.files())
+            ),
         }
     }
 }
@@ -43,21 +48,45 @@ impl std::error::Error for FenError {}
 fn describe(error: PositionError, files: u8) -> String {
     let at = |square: Square| square.name(files);
     match error {
-        PositionError::ForeignPiece { piece, square, variant } => {
-            format!("{} on {} does not exist in {}", piece.char(), at(square), variant.uci_name())
+        PositionError::ForeignPiece {
+            piece,
+            square,
+            variant,
+        } => {
+            format!(
+                "{} on {} does not exist in {}",
+                piece.char(),
+                at(square),
+                variant.uci_name()
+            )
         }
-        PositionError::PawnOnEndRank { color, square, .. } => format!("a pawn of {color} stands on {}", at(square)),
+        PositionError::PawnOnEndRank { color, square, .. } => {
+            format!("a pawn of {color} stands on {}", at(square))
+        }
         PositionError::PromotedMark { square } => {
-            format!("{} is marked as promoted but holds no piece that could be", at(square))
+            format!(
+                "{} is marked as promoted but holds no piece that could be",
+                at(square)
+            )
         }
         PositionError::PromotedForbidden { square, variant } => {
-            format!("{} is marked as promoted, which means nothing in {}", at(square), variant.uci_name())
+            format!(
+                "{} is marked as promoted, which means nothing in {}",
+                at(square),
+                variant.uci_name()
+            )
         }
         PositionError::CastlingRook { color, square } => {
-            format!("{color} has a right to castle with {}, where none of its rooks stands beside its king", at(square))
+            format!(
+                "{color} has a right to castle with {}, where none of its rooks stands beside its king",
+                at(square)
+            )
         }
         PositionError::EnPassant { square } => {
-            format!("no pawn can have just passed over the en-passant square {}", at(square))
+            format!(
+                "no pawn can have just passed over the en-passant square {}",
+                at(square)
+            )
         }
         other => other.to_string(),
     }

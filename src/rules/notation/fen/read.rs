@@ -54,7 +54,11 @@ pub(super) fn read(variant: Variant, mode: CastlingMode, fen: &str) -> Result<Se
         return Err(refuse(FenField::End, MAX_LENGTH, fault));
     }
     let mut words = fields(fen);
-    let mut next = |field| words.next().ok_or_else(|| refuse(field, fen.len(), FenFault::Missing));
+    let mut next = |field| {
+        words
+            .next()
+            .ok_or_else(|| refuse(field, fen.len(), FenFault::Missing))
+    };
     let board = next(FenField::Board)?;
     let turn = next(FenField::Turn)?;
     let castling = next(FenField::Castling)?;
@@ -105,7 +109,10 @@ impl Reader<'_> {
         let (board, bracket) = match field.text.split_once('[') {
             Some((board, inner)) => {
                 let at = field.at + board.len() + 1;
-                let Some(pocket) = inner.strip_suffix(']').filter(|pocket| !pocket.contains([']', '['])) else {
+                let Some(pocket) = inner
+                    .strip_suffix(']')
+                    .filter(|pocket| !pocket.contains([']', '[']))
+                else {
                     return Err(refuse(FenField::Pocket, at - 1, FenFault::UnclosedPocket));
                 };
                 (board, Some(Field { text: pocket, at }))
@@ -157,7 +164,7 @@ impl Reader<'_> {
                 let Some(square) = last.take() else {
                     return Err(refuse(FenField::Board, at, FenFault::StrayPromotedMark));
                 };
-                self.setup.promoted |= 1 << square;
+                self.setup.promoted |= 1_u128 << square;
                 continue;
             }
             last = None;
@@ -205,7 +212,9 @@ impl Reader<'_> {
             return Ok(());
         }
         if !self.variant.has_drops() {
-            let fault = FenFault::NoDrops { variant: self.variant };
+            let fault = FenFault::NoDrops {
+                variant: self.variant,
+            };
             return Err(refuse(FenField::Pocket, field.at, fault));
         }
         let mut number: Option<u32> = None;
@@ -222,14 +231,22 @@ impl Reader<'_> {
             let count = number.take().unwrap_or(1);
             self.held += count;
             if self.held > MAX_POCKET {
-                return Err(refuse(FenField::Pocket, at, FenFault::PocketTooLarge { limit: MAX_POCKET }));
+                return Err(refuse(
+                    FenField::Pocket,
+                    at,
+                    FenFault::PocketTooLarge { limit: MAX_POCKET },
+                ));
             }
             // The sum of both hands is below 251, so one counter is too.
             self.setup.pockets[piece.color.index()][piece.role.index()] += count as u8;
         }
         match number {
             None => Ok(()),
-            Some(_) => Err(refuse(FenField::Pocket, field.at + field.text.len(), FenFault::Missing)),
+            Some(_) => Err(refuse(
+                FenField::Pocket,
+                field.at + field.text.len(),
+                FenFault::Missing,
+            )),
         }
     }
 
@@ -257,7 +274,11 @@ impl Reader<'_> {
     }
 
     fn read_right(&mut self, letter: char) -> Result<(), FenFault> {
-        let color = if letter.is_ascii_uppercase() { Color::White } else { Color::Black };
+        let color = if letter.is_ascii_uppercase() {
+            Color::White
+        } else {
+            Color::Black
+        };
         let lower = letter.to_ascii_lowercase();
         let named_file = match lower {
             'k' | 'q' => None,
@@ -265,7 +286,9 @@ impl Reader<'_> {
             _ => return Err(FenFault::BadCastlingLetter { letter }),
         };
         if self.variant == Variant::RacingKings {
-            return Err(FenFault::NoCastling { variant: self.variant });
+            return Err(FenFault::NoCastling {
+                variant: self.variant,
+            });
         }
         let Some(king_file) = self.castling_king(color) else {
             // No king on its first rank: a right that outlived its king's move.
@@ -285,7 +308,8 @@ impl Reader<'_> {
             },
         };
         self.set_style(color, king_file, letter)?;
-        let slot = &mut self.setup.castling_rooks[color.index() * 2 + usize::from(rook_file < king_file)];
+        let slot =
+            &mut self.setup.castling_rooks[color.index() * 2 + usize::from(rook_file < king_file)];
         let rook = Square::new(rook_file, home_rank(color), self.variant.files());
         match *slot {
             Some(other) if other != rook => Err(FenFault::CastlingTwice { letter }),
@@ -343,7 +367,9 @@ impl Reader<'_> {
         if lower_side {
             (0..king_file).find(|&file| self.is_rook(color, file))
         } else {
-            (king_file + 1..self.files()).rev().find(|&file| self.is_rook(color, file))
+            (king_file + 1..self.files())
+                .rev()
+                .find(|&file| self.is_rook(color, file))
         }
     }
 
@@ -377,7 +403,11 @@ impl Reader<'_> {
     }
 
     /// Reads counters, checks and hands behind the first four fields, as far as they are there.
-    fn read_rest<'t>(&mut self, words: impl Iterator<Item = Field<'t>>, mut has_pocket: bool) -> Result<(), FenError> {
+    fn read_rest<'t>(
+        &mut self,
+        words: impl Iterator<Item = Field<'t>>,
+        mut has_pocket: bool,
+    ) -> Result<(), FenError> {
         let (mut halfmoves, mut fullmoves) = (None, None);
         for word in words {
             if word.text.contains('+') {
@@ -390,7 +420,9 @@ impl Reader<'_> {
                 has_pocket = true;
                 self.read_pocket(word)?;
             } else {
-                let fault = FenFault::Trailing { text: quote(word.text) };
+                let fault = FenFault::Trailing {
+                    text: quote(word.text),
+                };
                 return Err(refuse(FenField::End, word.at, fault));
             }
         }

@@ -33,7 +33,9 @@ pub(super) fn write(setup: &Setup, variant: Variant, mode: CastlingMode) -> Stri
         Some(square) => text.push_str(&square.name(files)),
         None => text.push('-'),
     }
-    let mut append = |arguments: std::fmt::Arguments<'_>| text.write_fmt(arguments).expect("a string takes all text");
+    let mut append = |arguments: std::fmt::Arguments<'_>| {
+        text.write_fmt(arguments).expect("a string takes all text")
+    };
     if let Some([white, black]) = setup.checks_remaining {
         append(format_args!(" {white}+{black}"));
     }
@@ -88,7 +90,9 @@ fn write_castling(setup: &Setup, files: u8, mode: CastlingMode, text: &mut Strin
         let Some(rook) = *rook else { continue };
         any = true;
         let (color, lower_side) = (Color::ALL[index / 2], index % 2 == 1);
-        let letter = if mode == CastlingMode::Standard && is_outermost(setup, rook, color, lower_side, files) {
+        let letter = if mode == CastlingMode::Standard
+            && is_outermost(setup, rook, color, lower_side, files)
+        {
             if lower_side { 'q' } else { 'k' }
         } else {
             char::from(b'a' + rook.file(files))
@@ -109,7 +113,11 @@ fn is_outermost(setup: &Setup, rook: Square, color: Color, lower_side: bool, fil
         color,
         role: Role::Rook,
     };
-    let beyond = if lower_side { 0..rook.file(files) } else { rook.file(files) + 1..files };
+    let beyond = if lower_side {
+        0..rook.file(files)
+    } else {
+        rook.file(files) + 1..files
+    };
     beyond
         .into_iter()
         .all(|file| setup.board[Square::new(file, rook.rank(files), files).index()] != Some(own))

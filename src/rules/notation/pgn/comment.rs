@@ -60,7 +60,8 @@ pub(super) fn split_commands(comment: &str) -> (Option<Duration>, Option<Evaluat
         }
         rest.push_str(before);
         let after = end + 1;
-        if !known || (name == "clk" && clock.is_none()) || (name == "eval" && evaluation.is_none()) {
+        if !known || (name == "clk" && clock.is_none()) || (name == "eval" && evaluation.is_none())
+        {
             // Commands of other programs are kept where they stand, and so are those that say nothing readable.
             rest.push_str(command.get(..after).unwrap_or_default());
         }
@@ -93,7 +94,10 @@ pub(super) fn clock_text(clock: Duration) -> String {
         0 => format!("{hours}:{minutes:02}:{rest:02}"),
         millis => {
             let fraction = format!("{millis:03}");
-            format!("{hours}:{minutes:02}:{rest:02}.{}", fraction.trim_end_matches('0'))
+            format!(
+                "{hours}:{minutes:02}:{rest:02}.{}",
+                fraction.trim_end_matches('0')
+            )
         }
     }
 }
@@ -104,7 +108,8 @@ mod tests {
 
     #[test]
     fn commands_are_taken_out_and_the_rest_is_kept() {
-        let (clock, evaluation, rest) = split_commands("[%eval -1.5] [%clk 0:02:59.1] good [%emt 3] move");
+        let (clock, evaluation, rest) =
+            split_commands("[%eval -1.5] [%clk 0:02:59.1] good [%emt 3] move");
         assert_eq!(clock, Some(Duration::from_millis(179_100)));
         assert_eq!(evaluation, Some(Evaluation::Centipawns(-150)));
         assert_eq!(rest, "good [%emt 3] move");
@@ -112,8 +117,18 @@ mod tests {
 
     #[test]
     fn unreadable_commands_stay_in_the_comment() {
-        for text in ["[%clk 1:2:3:4]", "[%eval nan]", "[%clk", "[%eval 9e99]", "[%clk x]"] {
-            assert_eq!(split_commands(text), (None, None, text.to_owned()), "{text}");
+        for text in [
+            "[%clk 1:2:3:4]",
+            "[%eval nan]",
+            "[%clk",
+            "[%eval 9e99]",
+            "[%clk x]",
+        ] {
+            assert_eq!(
+                split_commands(text),
+                (None, None, text.to_owned()),
+                "{text}"
+            );
         }
     }
 
@@ -121,7 +136,10 @@ mod tests {
     fn clocks_and_evaluations_come_back() {
         for millis in [0, 100, 59_999, 60_000, 3_599_990, 360_000_000] {
             let clock = Duration::from_millis(millis);
-            assert_eq!(parse_clock(&clock_text(clock)).map(|c| c.as_millis()), Some(u128::from(millis)));
+            assert_eq!(
+                parse_clock(&clock_text(clock)).map(|c| c.as_millis()),
+                Some(u128::from(millis))
+            );
         }
         for evaluation in [
             Evaluation::Centipawns(0),
@@ -132,6 +150,9 @@ mod tests {
         ] {
             assert_eq!(Evaluation::parse(&evaluation.to_string()), Some(evaluation));
         }
-        assert_eq!(Evaluation::parse("0.31,22"), Some(Evaluation::Centipawns(31)));
+        assert_eq!(
+            Evaluation::parse("0.31,22"),
+            Some(Evaluation::Centipawns(31))
+        );
     }
 }

@@ -3,7 +3,7 @@
 //! The reader works line by line on bytes, so that a file of any length needs the memory of one game, and text in an
 //! old one-byte encoding is read as well as UTF-8 (a byte that is no UTF-8 becomes U+FFFD).
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use super::error::PgnFault;
 use super::tags::Tags;
@@ -107,7 +107,7 @@ impl<R: BufRead> Lexer<R> {
         self.line.clear();
         self.at = 0;
         self.too_long = false;
-        let read = (&mut self.input)
+        let read = Read::by_ref(&mut self.input)
             .take(MAX_LINE_BYTES)
             .read_until(b'\n', &mut self.line)?;
         if read == 0 {
@@ -226,14 +226,22 @@ impl<R: BufRead> Lexer<R> {
             return false;
         }
         match mode {
-            Mode::Moves => self.line.first() == Some(&b'[') && self.line.get(1).is_some_and(u8::is_ascii_alphabetic),
+            Mode::Moves => {
+                self.line.first() == Some(&b'[')
+                    && self.line.get(1).is_some_and(u8::is_ascii_alphabetic)
+            }
             Mode::Comment { .. } => self.line.starts_with(b"[Event \""),
         }
     }
 
     /// Reads the rest of the line in hand. Returns true when the mark of the result was met; what follows on the same
     /// line belongs to the next game.
-    fn read_line_of_moves(&mut self, game: &mut TextGame, mode: &mut Mode, depth: &mut u32) -> bool {
+    fn read_line_of_moves(
+        &mut self,
+        game: &mut TextGame,
+        mode: &mut Mode,
+        depth: &mut u32,
+    ) -> bool {
         while let Some(&byte) = self.line.get(self.at) {
             match *mode {
                 Mode::Comment { .. } => {
@@ -250,7 +258,9 @@ impl<R: BufRead> Lexer<R> {
                 }
                 Mode::Moves => match byte {
                     b'{' => {
-                        *mode = Mode::Comment { opened: self.number };
+                        *mode = Mode::Comment {
+                            opened: self.number,
+                        };
                         self.at += 1;
                     }
                     b';' => {
@@ -272,7 +282,11 @@ impl<R: BufRead> Lexer<R> {
                     _ => {
                         let token = self.take_token();
                         if *depth == 0 && self.use_token(game, &token) {
-                            if self.line.get(self.at..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
+                            if self
+                                .line
+                                .get(self.at..)
+                                .is_some_and(|rest| !rest.trim_ascii().is_empty())
+                            {
                                 self.held = true;
                             }
                             return true;
@@ -292,7 +306,10 @@ impl<R: BufRead> Lexer<R> {
             // A round bracket may belong to the move: old programs write the promotion `b8(N)`.
             let promotion = matches!(rest.get(index..index + 3), Some([b'(', piece, b')']) if piece.is_ascii_alphabetic());
             let inside = byte == b')' && matches!(rest.get(..index), Some([.., b'(', _]));
-            if byte.is_ascii_whitespace() || matches!(byte, b'{' | b';') || (byte == b'(' && !promotion) || (byte == b')' && !inside)
+            if byte.is_ascii_whitespace()
+                || matches!(byte, b'{' | b';')
+                || (byte == b'(' && !promotion)
+                || (byte == b')' && !inside)
             {
                 end = index;
                 break;
@@ -313,7 +330,12 @@ impl<R: BufRead> Lexer<R> {
                 (Ok(nag), Some(last)) => last.nags.push(nag),
                 // An annotation before the first move has nothing to stand at.
                 (Ok(_), None) => {}
-                (Err(_), _) => game.blame(self.number, PgnFault::UnknownToken { token: token.to_owned() }),
+                (Err(_), _) => game.blame(
+                    self.number,
+                    PgnFault::UnknownToken {
+                        token: token.to_owned(),
+                    },
+                ),
             }
             return false;
         }
@@ -329,7 +351,26 @@ impl<R: BufRead> Lexer<R> {
             return false;
         }
         // Words that annotate and move nothing: en passant, check, novelty, diagram, and judgements of the position.
-        if bare.is_empty() || matches!(bare, "e.p." | "ep" | "+" | "#" | "++" | "N" | "D" | "+-" | "-+" | "+=" | "=+" | "=" | "+/-" | "-/+" | "+/=" | "=/+")
+        if bare.is_empty()
+            || matches!(
+                bare,
+                "e.p."
+                    | "ep"
+                    | "+"
+                    | "#"
+                    | "++"
+                    | "N"
+                    | "D"
+                    | "+-"
+                    | "-+"
+                    | "+="
+                    | "=+"
+                    | "="
+                    | "+/-"
+                    | "-/+"
+                    | "+/="
+                    | "=/+"
+            )
         {
             return false;
         }
@@ -340,7 +381,9 @@ impl<R: BufRead> Lexer<R> {
         game.moves.push(TextMove {
             san: bare.to_owned(),
             line: self.number,
-            nags: glyph(token.get(bare.len()..).unwrap_or_default()).into_iter().collect(),
+            nags: glyph(token.get(bare.len()..).unwrap_or_default())
+                .into_iter()
+                .collect(),
             comment: String::new(),
         });
         false

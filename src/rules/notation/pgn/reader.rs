@@ -94,7 +94,10 @@ impl<R: BufRead> Iterator for PgnReader<R> {
         };
         self.games += 1;
         let game = self.games;
-        Some(self.play(text).map_err(|(line, fault)| PgnError { game, line, fault }))
+        Some(
+            self.play(text)
+                .map_err(|(line, fault)| PgnError { game, line, fault }),
+        )
     }
 }
 
@@ -121,8 +124,12 @@ pub(super) fn move_number(position: &Position) -> String {
 /// The outcome of a result mark; `None` for `*` and for what is none.
 pub(super) fn parse_result(mark: &str) -> Option<Outcome> {
     match mark.trim() {
-        "1-0" => Some(Outcome::Decisive { winner: Color::White }),
-        "0-1" => Some(Outcome::Decisive { winner: Color::Black }),
+        "1-0" => Some(Outcome::Decisive {
+            winner: Color::White,
+        }),
+        "0-1" => Some(Outcome::Decisive {
+            winner: Color::Black,
+        }),
         "1/2-1/2" | "1/2" => Some(Outcome::Draw),
         _ => None,
     }
@@ -134,17 +141,26 @@ fn start_of(tags: &Tags, assumed: NamedVariant) -> Result<Position, PgnFault> {
     let (variant, mode) = if name.trim().is_empty() {
         assumed
     } else {
-        Variant::parse_name(name).ok_or_else(|| PgnFault::UnknownVariant { name: name.to_owned() })?
+        Variant::parse_name(name).ok_or_else(|| PgnFault::UnknownVariant {
+            name: name.to_owned(),
+        })?
     };
     let Some(fen) = tags.get("FEN").filter(|fen| !fen.trim().is_empty()) else {
         // A sister game of Capablanca's is named by its array alone.
-        let fen = TenWide::parse(name).filter(|_| variant.files() == 10).map(|array| array.start_fen(variant.has_drops()));
-        return Ok(match fen.map(|fen| Position::from_fen(variant, mode, &fen)) {
-            Some(Ok(start)) => start,
-            _ => Position::start(variant),
-        });
+        let fen = TenWide::parse(name)
+            .filter(|_| variant.files() == 10)
+            .map(|array| array.start_fen(variant.has_drops()));
+        return Ok(
+            match fen.map(|fen| Position::from_fen(variant, mode, &fen)) {
+                Some(Ok(start)) => start,
+                _ => Position::start(variant),
+            },
+        );
     };
-    let refuse = |cause| PgnFault::BadStart { fen: fen.to_owned(), cause };
+    let refuse = |cause| PgnFault::BadStart {
+        fen: fen.to_owned(),
+        cause,
+    };
     match Position::from_fen(variant, mode, fen) {
         Ok(start) => Ok(start),
         // "From position" and sloppy exports name no Chess960 although only its castling fits the rights.

@@ -30,7 +30,11 @@ impl Tags {
     /// Sets a tag, replacing the value it had.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         let value = value.into();
-        match self.0.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        match self
+            .0
+            .iter_mut()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        {
             Some((_, old)) => *old = value,
             None => self.0.push((name.to_owned(), value)),
         }
@@ -38,7 +42,8 @@ impl Tags {
 
     /// Removes a tag.
     pub fn remove(&mut self, name: &str) {
-        self.0.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        self.0
+            .retain(|(known, _)| !known.eq_ignore_ascii_case(name));
     }
 
     /// Whether there is no tag at all.
@@ -49,12 +54,16 @@ impl Tags {
 
     /// All pairs, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.0
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Reads a line of one or more `[Name "value"]`.
     pub(super) fn read_line(&mut self, line: &str) -> Result<(), PgnFault> {
-        let refuse = || PgnFault::BadTag { text: line.chars().take(120).collect() };
+        let refuse = || PgnFault::BadTag {
+            text: line.chars().take(120).collect(),
+        };
         let mut rest = line.trim();
         while !rest.is_empty() {
             let inner = rest.strip_prefix('[').ok_or_else(refuse)?.trim_start();
@@ -73,7 +82,11 @@ impl Tags {
             if self.get(name).is_none() {
                 self.0.push((name.to_owned(), value));
             }
-            rest = after.trim_start().strip_prefix(']').ok_or_else(refuse)?.trim_start();
+            rest = after
+                .trim_start()
+                .strip_prefix(']')
+                .ok_or_else(refuse)?
+                .trim_start();
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! From a game to text.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use super::comment::clock_text;
 use super::reader::move_number;
@@ -37,7 +37,7 @@ impl PgnGame {
     /// The mark of the result: `1-0`, `0-1`, `1/2-1/2` or `*`.
     #[must_use]
     pub fn result_mark(&self) -> &'static str {
-        self.result.map_or("*", |outcome| outcome.mark())
+        self.result.map_or("*", |outcome| outcome.result())
     }
 }
 
@@ -98,13 +98,15 @@ fn comment_of(step: &PgnMove) -> String {
         comment = format!("[%eval {evaluation}]");
     }
     if let Some(clock) = step.clock {
-        let gap = if comment.is_empty() { "" } else { " " };
-        // Writing to a string cannot fail.
-        drop(write!(comment, "{gap}[%clk {}]", clock_text(clock)));
+        if !comment.is_empty() {
+            comment.push(' ');
+        }
+        comment.push_str(&format!("[%clk {}]", clock_text(clock)));
     }
     if !step.comment.trim().is_empty() {
-        let gap = if comment.is_empty() { "" } else { " " };
-        comment.push_str(gap);
+        if !comment.is_empty() {
+            comment.push(' ');
+        }
         comment.push_str(step.comment.trim());
     }
     comment

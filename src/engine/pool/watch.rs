@@ -1,0 +1,84 @@
+//! The watch: one thread that sleeps until a search has to make room, is overdue, or hangs.
+
+use std::io;
+use std::sync::{Arc, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::schedule::{self, earliest};
+use super::state::{Run, State};
+use super::{Shared, worker};
+
+/// A search that returns within this time after its hard bound may still give its own answer.
+const ANSWER_GRACE: Duration = Duration::from_millis(2);
+
+/// Threads given up so far beyond which no replacement is started any more: something is broken
+/// for good, and each hung thread burns a core. The pool then answers with fallback moves.
+const HANGS_MAX: u64 = 16;
+
+/// Starts the watch.
+pub(super) fn start(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
+    let shared = Arc::clone(shared);
+    thread::Builder::new()
+        .name("search-watch".into())
+        .spawn(move || watch(&shared))
+}
+
+fn watch(shared: &Arc<Shared>) {
+    let mut state = shared.lock();
+    while !state.shutting_down {
+        let now = Instant::now();
+        let mut next = state.answer_overdue(now, ANSWER_GRACE);
+        next = earliest(next, state.end_pondering(now, shared.config.max_think));
+        next = earliest(next, state.preempt(now, shared.config.slice));
+        let (hung, next_hang) = give_up_hung(&mut state, now, shared.config.hang_after);
+        next = earliest(next, next_hang);
+        if !hung.is_empty() {
+            drop(state);
+            for slot in hung {
+                // Without a new thread the slot stays empty; the deadlines are still kept.
+                drop(worker::start(shared, slot));
+            }
+            state = shared.lock();
+            continue;
+        }
+        let look = &shared.look;
+        state = match next {
+            Some(next) => {
+                let wait = next.saturating_duration_since(now);
+                look.wait_timeout(state, wait)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+            }
+            // Nothing runs and nothing waits; a submission or the pool's end wakes us.
+            None => look.wait(state).unwrap_or_else(PoisonError::into_inner),
+        };
+    }
+}
+
+/// Gives up the threads whose search should have returned long ago: the slots to be filled again,
+/// and when the next thread will count as hung.
+fn give_up_hung(
+    state: &mut State,
+    now: Instant,
+    hang_after: Duration,
+) -> (Vec<usize>, Option<Instant>) {
+    let mut hung = Vec::new();
+    let mut next = None;
+    for slot in 0..state.workers.len() {
+        let run = state.workers[slot].run.as_ref();
+        let Some(due) = run.and_then(Run::must_end_at) else {
+            continue;
+        };
+        let hangs_at = schedule::far(due, hang_after);
+        if hangs_at > now {
+            next = earliest(next, Some(hangs_at));
+            continue;
+        }
+        state.give_up(slot);
+        if state.stats.hangs <= HANGS_MAX {
+            hung.push(slot);
+        }
+    }
+    (hung, next)
+}
