@@ -26,6 +26,8 @@ use super::policy::{GamePolicy, LeavePolicy};
 use super::record::{Comparison, GameRecord, RecordError};
 use super::time::Moment;
 
+pub(crate) use talk::player_words;
+
 use absence::Absence;
 use offers::OfferMemory;
 use talk::Talk;
