@@ -283,7 +283,16 @@ mod tests {
         assert_eq!((sprt.elo0, sprt.elo1, sprt.alpha), (-5.0, 5.0, 0.05));
         let sprt = parse_sprt("0,10,0.01,0.1").unwrap();
         assert_eq!((sprt.alpha, sprt.beta), (0.01, 0.1));
-        for bad in ["", "1", "5,5", "5,0", "0,5,0.05", "0,5,0.7,0.05", "0,inf", "a,b"] {
+        for bad in [
+            "",
+            "1",
+            "5,5",
+            "5,0",
+            "0,5,0.05",
+            "0,5,0.7,0.05",
+            "0,inf",
+            "a,b",
+        ] {
             assert!(parse_sprt(bad).is_err(), "{bad}");
         }
     }

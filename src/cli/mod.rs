@@ -9,9 +9,9 @@
     reason = "printing is what a command line is for"
 )]
 
+mod match_;
 mod perft;
 mod position;
-mod match_;
 mod uci;
 mod version;
 
@@ -30,15 +30,15 @@ struct CommandLine {
 /// One line per subcommand, in the order the help shows them.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Serve the UCI protocol on standard input and output
+    Uci(uci::Uci),
+    /// Play engines against each other
+    Match(Box<match_::Match>),
     /// Count the leaves of the move tree, or compare counts with a file of them
     Perft(perft::Perft),
     /// Show what the rules say about a position or game: legal moves, outcome, claims
     Position(position::Position),
-    /// Serve the UCI protocol on standard input and output.
-    Uci(uci::Uci),
-    /// Play engines against each other.
-    Match(Box<match_::Match>),
-    /// Print the version and what this build was made for.
+    /// Print the version and what this build was made for
     Version(version::Version),
 }
 
@@ -46,10 +46,10 @@ impl Command {
     /// Carries the command out.
     fn run(self) -> anyhow::Result<ExitCode> {
         match self {
-            Self::Perft(command) => command.run(),
-            Self::Position(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),
+            Self::Perft(command) => command.run(),
+            Self::Position(command) => command.run(),
             Self::Version(command) => command.run(),
         }
     }

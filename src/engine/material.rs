@@ -81,7 +81,14 @@ pub struct MaterialSearcher {
 }
 
 impl MaterialSearcher {
-    fn negamax(&mut self, position: &Position, depth: u32, ply: i32, window: (i32, i32), stop: &StopFlag) -> i32 {
+    fn negamax(
+        &mut self,
+        position: &Position,
+        depth: u32,
+        ply: i32,
+        window: (i32, i32),
+        stop: &StopFlag,
+    ) -> i32 {
         self.nodes += 1;
         if self.nodes >= self.node_limit || (self.nodes & 255 == 0 && stop.should_stop()) {
             self.stopped = true;
@@ -118,7 +125,13 @@ impl MaterialSearcher {
     }
 
     /// The best root move of an iteration; `None` if it was cut off before a first one was known.
-    fn iterate(&mut self, position: &Position, moves: &[Move], depth: u32, stop: &StopFlag) -> Option<(Move, i32)> {
+    fn iterate(
+        &mut self,
+        position: &Position,
+        moves: &[Move],
+        depth: u32,
+        stop: &StopFlag,
+    ) -> Option<(Move, i32)> {
         let mut best: Option<(Move, i32)> = None;
         for &candidate in moves {
             let mut after = position.clone();
@@ -182,9 +195,14 @@ impl Searcher for MaterialSearcher {
         self.stopped = false;
         self.node_limit = limits.nodes.unwrap_or(u64::MAX);
         let bounded = limits.nodes.is_some() || limits.is_timed() || limits.infinite;
-        let depth_max = limits.depth.unwrap_or(if bounded { DEPTH_MAX } else { DEPTH_WITHOUT_BOUND });
+        let depth_max = limits.depth.unwrap_or(if bounded {
+            DEPTH_MAX
+        } else {
+            DEPTH_WITHOUT_BOUND
+        });
 
-        let mut report = SearchReport::without_search(moves[0], ReportOrigin::Search, stop.elapsed());
+        let mut report =
+            SearchReport::without_search(moves[0], ReportOrigin::Search, stop.elapsed());
         for depth in 1..=depth_max.clamp(1, DEPTH_MAX) {
             let found = self.iterate(position, &moves, depth, stop);
             let complete = !self.stopped;
@@ -218,7 +236,10 @@ impl Searcher for MaterialSearcher {
     fn new_game(&mut self) {}
 
     fn explain(&self, position: &Position) -> Option<String> {
-        Some(format!("material: {} cp for the side to move", balance(position)))
+        Some(format!(
+            "material: {} cp for the side to move",
+            balance(position)
+        ))
     }
 }
 

@@ -339,7 +339,10 @@ mod tests {
 
     impl Numbers {
         fn below(&mut self, bound: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 33) % bound
         }
 
@@ -510,8 +513,14 @@ mod tests {
                 (planned(faster, situation), plan),
                 (plan, planned(slower_net, situation)),
             ] {
-                assert!(grown.soft >= shrunk.soft, "{clock:?} {situation:?} +{more:?}");
-                assert!(grown.hard >= shrunk.hard, "{clock:?} {situation:?} +{more:?}");
+                assert!(
+                    grown.soft >= shrunk.soft,
+                    "{clock:?} {situation:?} +{more:?}"
+                );
+                assert!(
+                    grown.hard >= shrunk.hard,
+                    "{clock:?} {situation:?} +{more:?}"
+                );
             }
         }
     }
@@ -554,7 +563,8 @@ mod tests {
     #[test]
     fn a_settled_search_ends_earlier_than_an_unsettled_one() {
         let (mut settled, stop) = running_for(ms(950));
-        let ends = (1..=9).map(|depth| settled.is_enough(&iteration(depth, 7, Score::Cp(20)), &stop));
+        let ends =
+            (1..=9).map(|depth| settled.is_enough(&iteration(depth, 7, Score::Cp(20)), &stop));
         assert!(ends.last() == Some(true), "a second is not needed");
         let (mut changing, stop) = running_for(ms(1_200));
         for depth in 1..=9 {

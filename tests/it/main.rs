@@ -1,1 +1,3 @@
 //! The one integration test crate: one module per area.
+
+mod engine_match;

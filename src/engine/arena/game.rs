@@ -80,7 +80,7 @@ impl GameEnd {
 impl fmt::Display for GameEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GameEnd::Rules(reason) => write!(f, "{reason:?}"),
+            GameEnd::Rules(reason) => f.write_str(reason.words()),
             GameEnd::Resigned => f.write_str("resigned by score"),
             GameEnd::CalledEven => f.write_str("drawn by score"),
             GameEnd::TooLong => f.write_str("too long"),

@@ -18,10 +18,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 pub use game::{Arbiter, DrawRule, GameEnd, GameRecord, MoveNote, ScoreRule};
-pub use openings::{OpeningError, RandomOpenings, read_openings};
 use openings::{Generator, Openings};
-pub use player::PlayerError;
+pub use openings::{OpeningError, RandomOpenings, read_openings};
 use player::Player;
+pub use player::PlayerError;
 pub use record::pgn;
 use spec::{EngineSpec, Tempo};
 use statistics::{Decision, Sprt};
@@ -230,7 +230,11 @@ impl Worker<'_> {
                 *player = self.start(index)?;
             }
         }
-        let tempo = |index: usize| self.config.engines[index].tempo.unwrap_or(self.config.tempo);
+        let tempo = |index: usize| {
+            self.config.engines[index]
+                .tempo
+                .unwrap_or(self.config.tempo)
+        };
         let [first, second] = players;
         let game = if first_is == Color::White {
             let tempi = [tempo(0), tempo(1)];

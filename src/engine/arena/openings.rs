@@ -130,7 +130,11 @@ impl Generator {
     /// openings, and a match must not wait for ever.
     const TRIES_MAX: u32 = 2_000;
 
-    pub(super) fn new(start: Position, plan: RandomOpenings, judge: Box<dyn Searcher>) -> Generator {
+    pub(super) fn new(
+        start: Position,
+        plan: RandomOpenings,
+        judge: Box<dyn Searcher>,
+    ) -> Generator {
         Generator {
             start,
             random: SplitMix64::new(plan.seed),

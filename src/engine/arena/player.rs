@@ -354,8 +354,14 @@ mod tests {
     #[test]
     fn info_lines_are_kept_for_the_first_line_only() {
         let mut answer = Answer::default();
-        note_info("info depth 9 seldepth 12 multipv 1 score cp -31 nodes 5000 nps 9 pv e2e4", &mut answer);
-        note_info("info depth 9 multipv 2 score cp 900 nodes 1 pv d2d4", &mut answer);
+        note_info(
+            "info depth 9 seldepth 12 multipv 1 score cp -31 nodes 5000 nps 9 pv e2e4",
+            &mut answer,
+        );
+        note_info(
+            "info depth 9 multipv 2 score cp 900 nodes 1 pv d2d4",
+            &mut answer,
+        );
         note_info("info string depth 99 score cp 5", &mut answer);
         note_info("info depth 10 currmove e2e4 currmovenumber 1", &mut answer);
         assert_eq!((answer.depth, answer.nodes), (9, 5000));

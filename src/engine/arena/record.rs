@@ -2,8 +2,9 @@
 
 use super::Played;
 use super::game::GameEnd;
+use crate::engine::score::Score;
 use crate::rules::Color;
-use crate::rules::notation::pgn::PgnGame;
+use crate::rules::notation::pgn::{Evaluation, PgnGame};
 
 /// The game with its tags, scores and times. `date` is a PGN date, `2026.11.30`.
 pub fn pgn(played: &Played, names: &[String; 2], event: &str, date: &str) -> PgnGame {
@@ -28,16 +29,33 @@ pub fn pgn(played: &Played, names: &[String; 2], event: &str, date: &str) -> Pgn
     if game.n_opening > 0 {
         pgn.comment = format!("opening of {} half-moves", game.n_opening);
     }
-    for (step, note) in pgn.moves[game.n_opening..].iter_mut().zip(&game.notes) {
+    for (index, note) in game.notes.iter().enumerate() {
+        let ply = game.n_opening + index;
+        let mover = if ply.is_multiple_of(2) {
+            game.history.start().turn()
+        } else {
+            !game.history.start().turn()
+        };
+        let step = &mut pgn.moves[ply];
         step.comment = format!("d{} {:.3}s", note.depth, note.elapsed.as_secs_f64());
-        if let Some(score) = note.score {
-            step.comment.insert_str(0, &format!("{score} "));
-        }
+        step.evaluation = note.score.map(|score| evaluation(score, mover));
     }
     if let Some(last) = pgn.moves.last_mut() {
         last.comment.push_str(&format!("; {}", game.end));
     }
     pgn
+}
+
+/// A score of the side that moved, from White's view.
+fn evaluation(score: Score, mover: Color) -> Evaluation {
+    let white = match mover {
+        Color::White => score,
+        Color::Black => -score,
+    };
+    match white {
+        Score::Cp(cp) => Evaluation::Centipawns(cp),
+        Score::Mate(moves) => Evaluation::Mate(moves),
+    }
 }
 
 /// The value of the PGN tag.

@@ -158,7 +158,10 @@ impl fmt::Display for Tally {
         let [wins, draws, losses] = self.wins_draws_losses;
         let [first, second] = &self.names;
         let games = self.games();
-        writeln!(f, "{first} vs {second}: {games} games, +{wins} ={draws} -{losses}")?;
+        writeln!(
+            f,
+            "{first} vs {second}: {games} games, +{wins} ={draws} -{losses}"
+        )?;
         if let Some(elo) = self.elo() {
             writeln!(
                 f,
@@ -192,10 +195,7 @@ impl fmt::Display for Tally {
         for (end, count) in &self.ends {
             writeln!(f, "  {count} {end}")?;
         }
-        for (name, (faults, effort)) in self
-            .names
-            .iter()
-            .zip(self.faults.iter().zip(&self.effort))
+        for (name, (faults, effort)) in self.names.iter().zip(self.faults.iter().zip(&self.effort))
         {
             let seconds = effort.time.as_secs_f64().max(1e-9);
             writeln!(

@@ -88,7 +88,9 @@ impl SearchHandle {
         self.answered = true;
         let (_, placeholder) = oneshot::channel();
         let receiver = std::mem::replace(&mut self.receiver, placeholder);
-        receiver.blocking_recv().unwrap_or_else(|_| self.last_resort())
+        receiver
+            .blocking_recv()
+            .unwrap_or_else(|_| self.last_resort())
     }
 
     /// The pool gave no answer, which a bug in it would be needed for.

@@ -216,9 +216,7 @@ impl Pool {
         let plan = plan_of(&self.shared.config, &limits, situation);
         let (reply, receiver) = oneshot::channel();
         let history = Arc::new(request.history);
-        let only_move = (situation.n_legal == 1
-            && limits.is_timed()
-            && !limits.ponder)
+        let only_move = (situation.n_legal == 1 && limits.is_timed() && !limits.ponder)
             .then(|| history.position().legal_moves()[0]);
 
         let mut state = self.shared.lock();

@@ -527,4 +527,3 @@ fn info_of(report: &SearchReport) -> SearchInfo {
         },
     }
 }
-

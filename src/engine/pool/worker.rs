@@ -48,21 +48,15 @@ pub(super) fn start(shared: &Arc<Shared>, slot: usize) -> io::Result<()> {
 }
 
 fn work(shared: &Arc<Shared>, slot: usize, generation: u64) {
-    let mut searcher: Option<Box<dyn Searcher>> = None;
+    let mut searcher = new_searcher(shared);
     let mut last_game = None;
     while let Some(task) = wait_for_task(shared, slot, generation) {
-        if searcher.is_none() {
-            searcher = catch_unwind(AssertUnwindSafe(|| (shared.factory)())).ok();
-        }
         let changed_game = last_game.is_some_and(|last| last != task.game);
         last_game = Some(task.game);
         let report = searcher
             .as_mut()
             .and_then(|searcher| run(searcher.as_mut(), &task, changed_game));
-        if report.is_none() {
-            // Its inner state is not to be trusted any more.
-            searcher = None;
-        }
+        let failed = report.is_none();
 
         let mut state = shared.lock();
         let Some(run) = state.take_run(slot, generation) else {
@@ -73,12 +67,22 @@ fn work(shared: &Arc<Shared>, slot: usize, generation: u64) {
         state.rebalance(&shared.config);
         shared.work.notify_one();
         shared.look.notify_one();
+        drop(state);
+        if failed {
+            // Its inner state is not to be trusted any more. The game has its answer already.
+            searcher = new_searcher(shared);
+        }
     }
     let mut state = shared.lock();
     if state.workers[slot].generation == generation {
         state.set_alive(slot, false);
     }
     shared.look.notify_all();
+}
+
+/// `None` if making it panicked; the searches of this thread then fail like ones that panic.
+fn new_searcher(shared: &Shared) -> Option<Box<dyn Searcher>> {
+    catch_unwind(AssertUnwindSafe(|| (shared.factory)())).ok()
 }
 
 /// Waits for a search. `None`: the thread is to end.
@@ -119,7 +123,7 @@ fn run(searcher: &mut dyn Searcher, task: &Task, changed_game: bool) -> Option<S
         })
     }));
     let report = result.ok()?;
-    let allowed = task.limits.search_moves.is_empty()
-        || task.limits.search_moves.contains(&report.best);
+    let allowed =
+        task.limits.search_moves.is_empty() || task.limits.search_moves.contains(&report.best);
     (allowed && task.history.position().is_legal(report.best)).then_some(report)
 }

@@ -13,7 +13,11 @@ pub(super) fn drawing(position: &Position) -> Vec<String> {
         for file in 0..files {
             let square = Square::new(file, rank, files);
             let piece = position.piece_at(square).map_or(' ', |piece| piece.char());
-            let mark = if position.is_promoted(square) { '~' } else { ' ' };
+            let mark = if position.is_promoted(square) {
+                '~'
+            } else {
+                ' '
+            };
             row.push(' ');
             row.push(piece);
             row.push(mark);
@@ -31,7 +35,10 @@ pub(super) fn drawing(position: &Position) -> Vec<String> {
     lines.push(format!("Variant: {}", variant.uci_name()));
     lines.push(format!("Fen: {}", position.fen()));
     lines.push(format!("Key: {:016X}", position.key()));
-    lines.push(format!("Check: {}", if position.in_check() { "yes" } else { "no" }));
+    lines.push(format!(
+        "Check: {}",
+        if position.in_check() { "yes" } else { "no" }
+    ));
     lines.push(format!("Legal moves: {}", position.legal_moves().len()));
     lines
 }

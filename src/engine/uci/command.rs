@@ -305,7 +305,12 @@ mod tests {
             ("Book".into(), Some("a b c".into()))
         );
         assert_eq!(set("setoption name X value").1, Some(String::new()));
-        for bad in ["setoption", "setoption name", "setoption name value 3", "setoption Hash 3"] {
+        for bad in [
+            "setoption",
+            "setoption name",
+            "setoption name value 3",
+            "setoption Hash 3",
+        ] {
             assert!(
                 matches!(parse(bad), Err(CommandError::NoOptionName(_))),
                 "{bad}"
@@ -329,7 +334,12 @@ mod tests {
                 moves: vec!["P@e4".into(), "a1a2".into()],
             })
         );
-        for bad in ["position", "position fen", "position e4", "position moves e2e4"] {
+        for bad in [
+            "position",
+            "position fen",
+            "position e4",
+            "position moves e2e4",
+        ] {
             assert!(
                 matches!(parse(bad), Err(CommandError::NoPosition(_))),
                 "{bad}"
@@ -348,7 +358,10 @@ mod tests {
         assert_eq!(go.black_time, Some(Duration::ZERO));
         assert_eq!(go.white_increment, Some(ms(20)));
         assert_eq!(go.black_increment, Some(Duration::from_micros(500)));
-        assert_eq!((go.moves_to_go, go.depth, go.nodes), (Some(9), Some(3), Some(77)));
+        assert_eq!(
+            (go.moves_to_go, go.depth, go.nodes),
+            (Some(9), Some(3), Some(77))
+        );
         assert_eq!((go.mate, go.perft), (Some(2), Some(4)));
         assert_eq!(go.move_time, Some(ms(50)));
         assert!(go.ponder && go.infinite && go.unknown.is_empty());
@@ -358,13 +371,24 @@ mod tests {
 
     #[test]
     fn go_refuses_what_is_no_number() {
-        for bad in ["go depth", "go depth x", "go nodes -1", "go wtime NaN", "go wtime", "go mate 1.5"] {
+        for bad in [
+            "go depth",
+            "go depth x",
+            "go nodes -1",
+            "go wtime NaN",
+            "go wtime",
+            "go mate 1.5",
+        ] {
             assert!(
                 matches!(parse(bad), Err(CommandError::Number { .. })),
                 "{bad}"
             );
         }
-        assert!(go_of("go wtime 1e300").white_time.is_some_and(|t| t > ms(1 << 40)));
+        assert!(
+            go_of("go wtime 1e300")
+                .white_time
+                .is_some_and(|t| t > ms(1 << 40))
+        );
     }
 
     #[test]

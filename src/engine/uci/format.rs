@@ -21,7 +21,10 @@ pub fn info_line(info: &SearchInfo, root: &Position) -> String {
         Bound::Upper => line.push_str(" upperbound"),
     }
     push_effort(&mut line, info.nodes, info.elapsed);
-    append(&mut line, format_args!(" hashfull {}", info.hash_full_permille));
+    append(
+        &mut line,
+        format_args!(" hashfull {}", info.hash_full_permille),
+    );
     push_pv(&mut line, &info.pv, root);
     line
 }

@@ -214,8 +214,8 @@ impl Options {
     }
 
     fn set_variant(&mut self, value: &str) -> Result<Change, OptionError> {
-        let (variant, mode) = Variant::from_uci_name(value)
-            .ok_or_else(|| OptionError::Variant(value.to_owned()))?;
+        let (variant, mode) =
+            Variant::from_uci_name(value).ok_or_else(|| OptionError::Variant(value.to_owned()))?;
         self.variant = variant;
         // A name like "crazyhouse960" chooses the castling mode too; others leave it as it is.
         if mode == CastlingMode::Chess960 {

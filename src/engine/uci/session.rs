@@ -8,6 +8,7 @@ use super::options::{Change, Options};
 use super::thinker::{Gone, Job, Output, Thinker};
 use crate::engine::NewSearcher;
 use crate::engine::limits::{ClockLimits, SearchLimits};
+use crate::engine::score::Score;
 use crate::engine::stop::StopFlag;
 use crate::engine::strength;
 use crate::rules::{Color, History, Position};
@@ -213,8 +214,13 @@ impl Session {
             });
         }
         if !history.position().has_legal_move() {
-            let lost = history.position().in_check();
-            let score = if lost { "mate 0" } else { "cp 0" };
+            let position = history.position();
+            let winner = position.ending().and_then(|end| end.outcome.winner());
+            let score = match winner {
+                Some(winner) if winner == position.turn() => Score::Mate(1),
+                Some(_) => Score::Mate(0),
+                None => Score::DRAW,
+            };
             self.output.line(&format!("info depth 0 score {score}"));
             self.output.line("bestmove (none)");
             return Ok(());
