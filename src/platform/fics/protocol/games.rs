@@ -111,6 +111,16 @@ struct ListRequest {
     rows: Vec<MoveRow>,
 }
 
+/// A game that is over; for a while its boards may still come, and its opponent may be spoken to.
+#[derive(Debug)]
+struct Finished {
+    id: GameId,
+    game: u32,
+    white: String,
+    black: String,
+    until: Instant,
+}
+
 /// The game of the account, if any; an ICS plays one at a time.
 #[derive(Debug, Default)]
 pub(super) struct Games {
@@ -118,8 +128,8 @@ pub(super) struct Games {
     opening: Option<Opening>,
     running: Option<Running>,
     lost: Option<LostGame>,
-    /// The last finished game: number, White, Black, and until when its late boards are ignored.
-    finished: Option<(u32, String, String, Instant)>,
+    /// The last finished game.
+    finished: Option<Finished>,
     seek_matched: bool,
 }
 
@@ -407,8 +417,8 @@ impl Protocol {
 
     /// Makes a game of what the opening lines told, with its first board at hand. False if the board belongs to no game.
     fn open_game(&mut self, board: &Style12, now: Instant) -> bool {
-        let late = |(game, white, black, until): &(u32, String, String, Instant)| {
-            *game == board.game && *white == board.white && *black == board.black && now < *until
+        let late = |finished: &Finished| {
+            finished.game == board.game && finished.white == board.white && finished.black == board.black && now < finished.until
         };
         let Some(color) = self.color_of(&board.white, &board.black) else { return false };
         let opening = match self.games.opening.take() {
@@ -623,7 +633,13 @@ impl Protocol {
             return;
         };
         let end = translate::game_end(ended);
-        self.games.finished = Some((ended.game, ended.white.clone(), ended.black.clone(), now + FINISHED_MEMORY));
+        self.games.finished = Some(Finished {
+            id: running.id.clone(),
+            game: ended.game,
+            white: ended.white.clone(),
+            black: ended.black.clone(),
+            until: now + FINISHED_MEMORY,
+        });
         self.outbound.clear_moves();
         if end.termination == crate::game::Termination::Adjourned {
             self.note_adjourned(running.opponent_name());
@@ -775,8 +791,17 @@ impl Protocol {
         !(speech.channel == Channel::Tell && self.config.owners.iter().any(|owner| owner.eq_ignore_ascii_case(&speech.from)))
     }
 
-    /// Carries out a command in a game. One for a game that is over is ignored.
+    /// Carries out a command in a game. For a game that is over only a word to the last opponent is.
     pub fn game_command(&mut self, id: &GameId, command: GameCommand, now: Instant) {
+        if let GameCommand::Say { room: ChatRoom::Players, text } = &command
+            && self.games.running.is_none()
+            && self.games.finished.as_ref().is_some_and(|finished| finished.id == *id && now < finished.until)
+        {
+            for line in chat_lines(text, CHAT_CHARS_MAX, 2) {
+                self.outbound.push(Lane::Chat, &format!("say {line}"));
+            }
+            return;
+        }
         let Some(running) = self.games.running.as_mut().filter(|running| running.id == *id) else {
             debug!(game = %id, command = ?command.kind(), "a command for a game that is not on");
             return;

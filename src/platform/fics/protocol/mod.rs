@@ -266,21 +266,30 @@ impl Protocol {
         self.game_tick(now);
     }
 
-    /// When [`Protocol::tick`] has something to do; also when a line may be sent.
+    /// When [`Protocol::tick`] has something to do.
     #[must_use]
-    pub fn wake_at(&self, now: Instant) -> Option<Instant> {
-        [
-            self.fold_deadline,
-            self.phase_deadline,
-            self.ping_at,
-            self.lobby.wake_at(),
-            self.seek_wake_at(),
-            self.games.wake_at(),
-            self.outbound.ready_at(now),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+    pub fn wake_at(&self) -> Option<Instant> {
+        let in_session = [self.ping_at, self.lobby.wake_at(), self.seek_wake_at()];
+        let in_session = in_session.into_iter().flatten().filter(|_| matches!(self.phase, Phase::Ready | Phase::Listing));
+        [self.fold_deadline, self.phase_deadline, self.games.wake_at()].into_iter().flatten().chain(in_session).min()
+    }
+
+    /// When [`Protocol::to_send`] is worth asking; `None` with nothing waiting.
+    #[must_use]
+    pub fn send_at(&self, now: Instant) -> Option<Instant> {
+        self.outbound.ready_at(now)
+    }
+
+    /// Whether a connection stands.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.phase != Phase::Offline
+    }
+
+    /// Whether a game is on, or was when the connection was lost and is not settled yet.
+    #[must_use]
+    pub fn knows(&self, id: &GameId) -> bool {
+        self.games.notice().is_some_and(|notice| notice.id == *id) || self.games.lost().is_some_and(|lost| lost.id == *id)
     }
 
     /// The next event for the daemon.
