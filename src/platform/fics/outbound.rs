@@ -5,6 +5,7 @@
 //! oldest line is dropped, because nobody waits for it.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -30,8 +31,8 @@ pub enum Lane {
     Chat,
 }
 
-/// A line to send, without its newline.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A line to send, without its newline. Its debug form masks a secret.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Outgoing {
     /// The text; ASCII without control characters.
     pub text: String,
@@ -39,6 +40,12 @@ pub struct Outgoing {
     pub secret: bool,
     /// Not a text but the answer to a timeseal server's question.
     pub seal_answer: bool,
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.secret { "***" } else { &self.text })
+    }
 }
 
 /// Pace of everything but moves.
