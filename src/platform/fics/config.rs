@@ -60,7 +60,7 @@ pub struct FicsConfig {
     pub move_overhead_ms: u64,
     /// Lines per second outside games in the long run. Default 5.
     pub commands_per_second: u32,
-    /// Lines at once after a silence; the login needs about 40. Default 40.
+    /// Lines at once after a silence; the login needs about 50. Default 60.
     pub command_burst: u32,
     /// Milliseconds between two lines of chat. Default 2000.
     pub chat_gap_ms: u64,
@@ -102,7 +102,7 @@ impl Default for FicsConfig {
             first_moves_free: true,
             move_overhead_ms: 100,
             commands_per_second: 5,
-            command_burst: 40,
+            command_burst: 60,
             chat_gap_ms: 2000,
             ping_idle_s: 60,
             ping_playing_s: 30,

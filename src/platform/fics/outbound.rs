@@ -61,7 +61,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Pace {
-        Pace { burst: 40, per_second: 5, chat_gap: Duration::from_secs(2) }
+        Pace { burst: 60, per_second: 5, chat_gap: Duration::from_secs(2) }
     }
 }
 

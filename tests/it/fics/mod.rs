@@ -101,7 +101,7 @@ impl Bot {
                 Some(event) => event,
                 None => {
                     let link = self.link.as_mut().expect("not stopped yet");
-                    let received = timeout(LIMIT, link.events.recv()).await.expect("an event comes in time");
+                    let received = timeout(LIMIT, link.events.recv()).await.unwrap_or_else(|_| panic!("no such event in time; seen: {:?}", self.seen));
                     received.expect("the client runs").event
                 }
             };

@@ -21,6 +21,8 @@ const OFFERS_MAX: usize = 64;
 const ACCEPT_WAIT: Duration = Duration::from_secs(10);
 /// A match offer without confirmation after this long was lost.
 const CREATE_WAIT: Duration = Duration::from_secs(10);
+/// The sentence about the end of an offer of ours comes within this time of its number's removal.
+const FAREWELL_WAIT: Duration = Duration::from_millis(200);
 /// A challenge in words is complete after this long even without its last line.
 const PARAGRAPH_WAIT: Duration = Duration::from_millis(100);
 /// A declined player is told why at most once in this time.
@@ -42,6 +44,8 @@ enum Progress {
     Open,
     /// Accepted by us or by the other side; a game should start.
     Accepted { until: Instant },
+    /// Ours, and its number is gone; a sentence on the way may tell whether it was declined or accepted.
+    Leaving { until: Instant },
 }
 
 #[derive(Debug, Clone)]
@@ -100,7 +104,7 @@ impl Lobby {
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
         let entries = self.incoming.iter().chain(&self.outgoing).filter_map(|entry| match entry.progress {
-            Progress::Reading { until } | Progress::Accepted { until } => Some(until),
+            Progress::Reading { until } | Progress::Accepted { until } | Progress::Leaving { until } => Some(until),
             Progress::Open => None,
         });
         entries.chain(self.creation.iter().map(|creation| creation.until)).min()
@@ -161,11 +165,17 @@ impl Protocol {
         match line {
             ServerLine::OfferedToUs(pending) => self.offered_to_us(pending, now),
             ServerLine::OfferedByUs(pending) => self.offered_by_us(pending),
-            ServerLine::OffersGone(numbers) => self.offers_gone(&numbers),
+            ServerLine::OffersGone(numbers) => self.offers_gone(&numbers, now),
             // Where offers are numbered the numbered line is the trigger, so that one challenge is seen once.
             ServerLine::Challenge(offer) if !self.numbered_offers => self.challenged(*offer, None, Progress::Reading { until: now + PARAGRAPH_WAIT }),
             ServerLine::Challenge(_) | ServerLine::OfferUpdated(_) => {}
             ServerLine::ChallengeGone(name) => self.drop_incoming(&name),
+            ServerLine::ChallengerPlays { name, with } => {
+                // One server says so even when it is our own game that starts.
+                if !self.is_own(&with) {
+                    self.drop_incoming(&name);
+                }
+            }
             ServerLine::Issuing(offer) => self.issued(*offer),
             ServerLine::OurChallengeGone(name) => self.drop_outgoing(&name),
             ServerLine::MatchAccepted(name) => self.outgoing_accepted(&name, now),
@@ -263,7 +273,7 @@ impl Protocol {
     fn incoming_gone(&mut self, entry: Entry) {
         let event = match entry.progress {
             Progress::Reading { .. } => return,
-            Progress::Open => AccountEvent::ChallengeCanceled(entry.id),
+            Progress::Open | Progress::Leaving { .. } => AccountEvent::ChallengeCanceled(entry.id),
             Progress::Accepted { .. } => AccountEvent::AcceptFailed { id: entry.id, words: "the challenger is gone".to_owned(), our_budget: None },
         };
         self.account(event);
@@ -278,7 +288,7 @@ impl Protocol {
         }
     }
 
-    fn offers_gone(&mut self, numbers: &[u32]) {
+    fn offers_gone(&mut self, numbers: &[u32], now: Instant) {
         for number in numbers {
             self.game_offer_gone(*number);
             let is_it = |entry: &Entry| entry.number == Some(*number);
@@ -292,11 +302,10 @@ impl Protocol {
                 }
             }
             if let Some(index) = self.lobby.outgoing.iter().position(is_it) {
-                if matches!(self.lobby.outgoing[index].progress, Progress::Accepted { .. }) {
-                    self.lobby.outgoing[index].number = None;
-                } else {
-                    let entry = self.lobby.outgoing.remove(index);
-                    self.account(AccountEvent::ChallengeCanceled(entry.id));
+                let entry = &mut self.lobby.outgoing[index];
+                entry.number = None;
+                if entry.progress == Progress::Open {
+                    entry.progress = Progress::Leaving { until: now + FAREWELL_WAIT };
                 }
             }
         }
@@ -453,12 +462,16 @@ impl Protocol {
 
     /// Withdraws a challenge of ours.
     pub(super) fn cancel(&mut self, id: &ChallengeId) {
-        let Some(entry) = self.lobby.outgoing.iter().find(|entry| entry.id == *id) else { return };
-        let command = match entry.number {
-            Some(number) => format!("withdraw {number}"),
-            None => format!("withdraw {}", entry.with),
-        };
-        self.outbound.push(Lane::Control, &command);
+        let Some(index) = self.lobby.outgoing.iter().position(|entry| entry.id == *id) else { return };
+        let entry = &self.lobby.outgoing[index];
+        if let Some(number) = entry.number {
+            // The removal of the number is the answer.
+            self.outbound.push(Lane::Control, &format!("withdraw {number}"));
+            return;
+        }
+        self.outbound.push(Lane::Control, &format!("withdraw {}", entry.with));
+        let entry = self.lobby.outgoing.remove(index);
+        self.account(AccountEvent::ChallengeCanceled(entry.id));
     }
 
     /// A game of ours starts: every other offer is void, on the server as well.
@@ -530,7 +543,7 @@ impl Protocol {
                 self.announce(index);
             }
         }
-        let overdue = |entry: &Entry| matches!(entry.progress, Progress::Accepted { until } if until <= now);
+        let overdue = |entry: &Entry| matches!(entry.progress, Progress::Accepted { until } | Progress::Leaving { until } if until <= now);
         while let Some(index) = self.lobby.incoming.iter().position(overdue) {
             let entry = self.lobby.incoming.remove(index);
             self.account(AccountEvent::AcceptFailed { id: entry.id, words: "no game started".to_owned(), our_budget: None });

@@ -135,6 +135,13 @@ pub enum ServerLine {
     Issuing(Box<MatchOffer>),
     /// This player's challenge to us is gone.
     ChallengeGone(String),
+    /// The player who challenged us plays somebody; it may be us.
+    ChallengerPlays {
+        /// The challenger.
+        name: String,
+        /// His opponent.
+        with: String,
+    },
     /// Our challenge to this player is gone.
     OurChallengeGone(String),
     /// This player replaced his challenge; the new one follows.
@@ -442,6 +449,11 @@ mod tests {
         assert_eq!(line("Cedar withdraws the takeback request."), ServerLine::InGameOfferGone { by: "Cedar".into(), offer: InGameOffer::Takeback(0), withdrawn: true });
         assert_eq!(line("Cedar withdraws the match offer."), ServerLine::ChallengeGone("Cedar".into()));
         assert_eq!(line("Cedar, who was challenging you, has departed."), ServerLine::ChallengeGone("Cedar".into()));
+        assert_eq!(
+            line("Cedar, who was challenging you, has joined a match with Birch."),
+            ServerLine::ChallengerPlays { name: "Cedar".into(), with: "Birch".into() }
+        );
+        assert_eq!(line("You withdraw the match offer to Cedar."), ServerLine::OurChallengeGone("Cedar".into()));
         assert_eq!(line("Challenge from Cedar removed."), ServerLine::ChallengeGone("Cedar".into()));
         assert_eq!(line("Challenge to Cedar withdrawn."), ServerLine::OurChallengeGone("Cedar".into()));
         assert_eq!(line("Cedar's challenge intercepts your challenge."), ServerLine::MatchAccepted("Cedar".into()));

@@ -129,6 +129,9 @@ fn own_command_with_parameters(line: &str) -> Option<ServerLine> {
     if let Some(rest) = line.strip_prefix("Challenge from ") {
         return rest.strip_suffix(" removed.").filter(|name| is_name(name)).map(|name| ServerLine::ChallengeGone(name.to_owned()));
     }
+    if let Some(rest) = line.strip_prefix("You withdraw the match offer to ") {
+        return Some(ServerLine::OurChallengeGone(rest.trim_end_matches('.').to_owned()));
+    }
     if let Some(rest) = line.strip_prefix("Challenge to ") {
         return rest.strip_suffix(" withdrawn.").filter(|name| is_name(name)).map(|name| ServerLine::OurChallengeGone(name.to_owned()));
     }
@@ -193,8 +196,11 @@ fn by_player(line: &str) -> Option<ServerLine> {
     {
         return Some(ServerLine::TimeAdded);
     }
-    if rest.starts_with(", who was challenging you,") {
-        return Some(ServerLine::ChallengeGone(by));
+    if let Some(rest) = rest.strip_prefix(", who was challenging you, ") {
+        return Some(match rest.strip_prefix("has joined a match with ").map(|with| with.trim_end_matches('.')) {
+            Some(with) => ServerLine::ChallengerPlays { name: by, with: with.to_owned() },
+            None => ServerLine::ChallengeGone(by),
+        });
     }
     in_game_offer_gone(name, rest)
 }

@@ -342,7 +342,9 @@ impl World {
     pub fn decline(&mut self, session: usize, rest: &str) {
         match self.meant(session, rest, false) {
             Ok(number) => {
-                let Some(offer) = self.close_offer(number) else { return };
+                // The order of the number's removal and the sentence is another on each server.
+                let offer = if self.dialect == Dialect::Fics { self.close_offer(number) } else { self.offers.iter().find(|offer| offer.number == number).cloned() };
+                let Some(offer) = offer else { return };
                 let (name, from_name) = (self.name_of(session), self.name_of(offer.from));
                 let thing = match (&offer.about, self.dialect) {
                     (about, _) if about.is_game() => "match offer".to_owned(),
@@ -357,6 +359,7 @@ impl World {
                 };
                 self.reply(session, &format!("You decline the {thing} from {from_name}."));
                 self.tell_session(offer.from, &format!("{name} declines {the}{thing}."));
+                self.close_offer(number);
             }
             Err(words) => self.reply(session, &words),
         }
@@ -368,7 +371,8 @@ impl World {
                 let Some(offer) = self.close_offer(number) else { return };
                 let name = self.name_of(session);
                 let thing = if offer.about.is_game() { "match offer".to_owned() } else { format!("{} request", offer.about.type_word()) };
-                self.reply(session, &format!("You withdraw the {thing}."));
+                let to_name = self.name_of(offer.to);
+                self.reply(session, &format!("You withdraw the {thing} to {to_name}."));
                 self.tell_session(offer.to, &format!("{name} withdraws the {thing}."));
             }
             Err(words) => self.reply(session, &words),
