@@ -6,6 +6,7 @@
 //! | `config KEY = VALUE` | a key of the account's section, as TOML |
 //! | `start login` | begin before the login instead of after it |
 //! | `< text` | the server sends a line; `<~ text` without its end |
+//! | | (the signs ␕ ␖ ␗ stand for the control characters of block mode) |
 //! | `> text` | the next line that we send; `>> text` skips lines up to this one |
 //! | `= text` | the next event, in the words of `summary` |
 //! | `! command` | the daemon commands: `accept`, `decline`, `cancel`, `play UCI`, `answer OFFER yes`, `resign` and so on |
@@ -137,6 +138,10 @@ impl Run {
     }
 }
 
+fn controls(text: &str) -> String {
+    text.replace('\u{2415}', "\u{15}").replace('\u{2416}', "\u{16}").replace('\u{2417}', "\u{17}")
+}
+
 fn run(name: &str, text: &str) {
     let toml: String = text.lines().filter_map(|line| line.strip_prefix("config ")).map(|line| format!("{line}\n")).collect();
     let handle = if toml.contains("handle") || toml.contains("guest") { String::new() } else { "handle = \"Harbor\"\n".to_owned() };
@@ -153,8 +158,8 @@ fn run(name: &str, text: &str) {
         let (mark, rest) = line.split_once(' ').unwrap_or((line, ""));
         match mark {
             "" | "#" | "config" | "start" => {}
-            "<" => run.transcript.feed(format!("{rest}\n\r").as_bytes()),
-            "<~" => run.transcript.feed(rest.as_bytes()),
+            "<" => run.transcript.feed(format!("{}\n\r", controls(rest)).as_bytes()),
+            "<~" => run.transcript.feed(controls(rest).as_bytes()),
             "@" => run.transcript.advance(Duration::from_millis(rest.parse().expect("milliseconds"))),
             "!" => run.command(rest),
             "=" => {

@@ -71,7 +71,7 @@ impl Transcript {
         while let Some(at) = self.protocol.send_at(self.now) {
             self.now = at;
             if let Some(line) = self.protocol.to_send(self.now) {
-                lines.push(line.text);
+                lines.push(if line.seal_answer { "(seal)".to_owned() } else { line.text });
             }
         }
         lines

@@ -850,12 +850,12 @@ impl Protocol {
             return;
         }
         let number = running.open.numbers.iter().find(|(_, kind)| *kind == offer).map(|(number, _)| *number);
-        let command = translate::answer_command(offer, number, accept);
+        self.outbound.push(Lane::Control, &translate::answer_command(offer, number, accept));
         if number.is_none() {
             // Nothing else will tell that it is settled.
             set_offer(&mut running.open.offers, offer, None);
+            self.tell_if_announced();
         }
-        self.outbound.push(Lane::Control, &command);
     }
 
     fn resync(&mut self, now: Instant) {

@@ -146,7 +146,12 @@ pub(super) fn braced(inner: &str, tail: &str) -> Option<Braced> {
         "unrated" => false,
         _ => return None,
     };
-    let kind = words.next()?.trim_end_matches('.').to_owned();
+    let mut kind = words.next()?;
+    // One server puts the speed in front of the variant.
+    for word in words.take_while(|word| !word.starts_with("match")) {
+        kind = word;
+    }
+    let kind = kind.trim_end_matches('.').to_owned();
     Some(Braced::Opened(GameOpened { game, white, black, continued, rated, kind }))
 }
 
@@ -284,6 +289,8 @@ mod tests {
         let ServerLine::GameOpened(open) = parse("{Game 3 (Cedar vs. Birch) Continuing rated wild/fr match.}").unwrap() else { panic!() };
         assert!(open.continued && open.rated);
         assert_eq!(open.kind, "wild/fr");
+        let ServerLine::GameOpened(open) = parse("{Game 3 (Cedar vs. Birch) Creating rated blitz crazyhouse match.}").unwrap() else { panic!() };
+        assert_eq!(open.kind, "crazyhouse");
         let ServerLine::Creating(offer) = parse("Creating: Cedar (----) Birch (++++) unrated crazyhouse 0 1").unwrap() else { panic!() };
         assert_eq!(offer.opponent_rating, RatingMark::Guest);
     }

@@ -95,7 +95,12 @@ pub fn match_offer(text: &str) -> Option<MatchOffer> {
         "unrated" => false,
         _ => return None,
     };
-    let kind = words.next()?.to_owned();
+    let mut kind = words.next()?;
+    // One server puts the speed in front of the variant: `rated blitz crazyhouse 3 0`.
+    while let Some(word) = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_lowercase())) {
+        kind = word;
+    }
+    let kind = kind.to_owned();
     let clock = clock_words(&mut words);
     let odds_clock = if words.next_if_eq(&":").is_some() { clock_words(&mut words) } else { None };
     let (mut loaded_from, mut adjourned) = (None, false);
@@ -248,6 +253,8 @@ mod tests {
 
     #[test]
     fn untimed_and_numbered_boards() {
+        let with_speed = match_offer("Cedar (----) [white] Birch (----) rated blitz crazyhouse 3 0").unwrap();
+        assert_eq!((with_speed.kind.as_str(), with_speed.clock.map(|clock| clock.minutes)), ("crazyhouse", Some(3)));
         let untimed = match_offer("Cedar (----) Birch (++++) unrated crazyhouse").unwrap();
         assert_eq!((untimed.clock, untimed.kind.as_str()), (None, "crazyhouse"));
         let numbered = match_offer("Cedar (----) Birch (----) unrated wild 5 0 Loaded from wild/fr idn=518").unwrap();

@@ -137,6 +137,13 @@ impl Kind {
         }
     }
 
+    /// The same in announcements; one server puts the speed in front.
+    pub fn announced(&self, minutes: u32, increment: u32, dialect: Dialect) -> String {
+        let word = self.word(minutes, increment, dialect);
+        let plain = matches!(self, Kind::Chess | Kind::Wild(..) | Kind::FischerRandom | Kind::Bughouse);
+        if dialect != Dialect::FatIcs || plain { word } else { format!("{} {word}", Kind::Chess.word(minutes, increment, dialect)) }
+    }
+
     /// Kind, clock and source in a challenge: `crazyhouse 3 0`, `wild 3 0 Loaded from crazyhouse/0`.
     pub fn offer_words(&self, minutes: u32, increment: u32, dialect: Dialect) -> String {
         let word = self.word(minutes, increment, dialect);
@@ -146,7 +153,7 @@ impl Kind {
             Kind::Wild(..) => format!("wild{clock} Loaded from {word}"),
             Kind::FischerRandom if dialect.is_modern() => format!("wild{clock} Loaded from wild/fr"),
             _ if dialect == Dialect::Lasker => format!("wild{clock} Loaded from {word}/0"),
-            _ => format!("{word}{clock}"),
+            _ => format!("{}{clock}", self.announced(minutes, increment, dialect)),
         }
     }
 }

@@ -174,7 +174,8 @@ impl World {
         let (minutes, increment) = (game.terms.minutes, game.terms.increment);
         let ratings = [&game.white, &game.black].map(|name| self.account(name).map_or("++++".to_owned(), |account| account.rating.to_string()));
         let clock = if game.is_timed() { format!(" {minutes} {increment}") } else { String::new() };
-        let creating = format!("\nCreating: {} ({}) {} ({}) {rated} {word}{clock}", game.white, ratings[0], game.black, ratings[1]);
+        let announced = game.terms.kind.announced(game.terms.minutes, game.terms.increment, self.dialect);
+        let creating = format!("\nCreating: {} ({}) {} ({}) {rated} {announced}{clock}", game.white, ratings[0], game.black, ratings[1]);
         let verb = if resumed { "Continuing" } else { "Creating" };
         let brace = |word: &str| format!("{{Game {} ({} vs. {}) {verb} {rated} {word} match.}}", game.number, game.white, game.black);
         let guests = players.map(|player| self.session(player).is_some_and(|player| player.guest));
@@ -184,9 +185,9 @@ impl World {
                 if resumed {
                     text.push_str(&format!("\n\n{}", brace("wild")));
                 }
-                text.push_str(&format!("\n\n{}\n", brace(&word)));
+                text.push_str(&format!("\n\n{}\n", brace(&announced)));
             } else {
-                text.push_str(&format!("\n{}\n", brace(&word)));
+                text.push_str(&format!("\n{}\n", brace(&announced)));
             }
             if self.session(player).is_some_and(|player| player.ivariables.get("gameinfo") == Some(&true)) {
                 let seconds = game.clocks[0] / 1000;
