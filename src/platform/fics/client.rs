@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use secrecy::SecretString;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -20,7 +21,8 @@ use tracing::{debug, info, warn};
 use crate::game::{GameCommand, GameEnd, GameEvent, GameId};
 use crate::platform::backoff::{Backoff, BackoffConfig};
 use crate::platform::{
-    AccountCommand, AccountEvent, AccountLink, AccountPort, ClientEnd, GamePort, Received, account_channel, game_channel,
+    AccountCommand, AccountEvent, AccountLink, AccountPort, ClientEnd, GamePort, Received,
+    account_channel, game_channel,
 };
 
 use super::config::FicsConfig;
@@ -42,8 +44,10 @@ const CHAT_RESERVE: usize = 16;
 const GAME_LINKS_MAX: usize = 8;
 
 /// What the client needs from outside beside its config.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct FicsShared {
+    /// Password of the registered name; `None` for a guest.
+    pub password: Option<SecretString>,
     /// Drives the jitter of the waiting times and the offsets of timeseal.
     pub seed: u64,
 }
@@ -51,7 +55,13 @@ pub struct FicsShared {
 /// Makes the client of one account. The caller owns the future and joins it.
 ///
 /// The config must have passed [`FicsConfig::validate`].
-pub fn connect(config: FicsConfig, shared: FicsShared) -> (AccountLink, impl Future<Output = ClientEnd> + Send + 'static) {
+pub fn connect(
+    config: FicsConfig,
+    shared: FicsShared,
+) -> (
+    AccountLink,
+    impl Future<Output = ClientEnd> + Send + 'static,
+) {
     let address = (config.host.clone(), config.port);
     connect_with(config, shared, move || {
         let address = address.clone();
@@ -65,7 +75,14 @@ pub fn connect(config: FicsConfig, shared: FicsShared) -> (AccountLink, impl Fut
 }
 
 /// Like [`connect`], over any kind of stream.
-pub fn connect_with<S, C, F>(config: FicsConfig, shared: FicsShared, connector: C) -> (AccountLink, impl Future<Output = ClientEnd> + Send + 'static)
+pub fn connect_with<S, C, F>(
+    config: FicsConfig,
+    shared: FicsShared,
+    connector: C,
+) -> (
+    AccountLink,
+    impl Future<Output = ClientEnd> + Send + 'static,
+)
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
     C: FnMut() -> F + Send + 'static,
@@ -78,7 +95,7 @@ where
         healthy_after: HEALTHY_AFTER,
     });
     let client = Client {
-        protocol: Protocol::new(config, shared.seed),
+        protocol: Protocol::new(config, shared.password, shared.seed),
         port,
         games: Vec::new(),
         backoff,
@@ -123,7 +140,11 @@ enum Input {
     Game(usize, Option<GameCommand>),
 }
 
-async fn next_input(commands: &mut mpsc::Receiver<AccountCommand>, games: &mut [GameSlot], asked: bool) -> Input {
+async fn next_input(
+    commands: &mut mpsc::Receiver<AccountCommand>,
+    games: &mut [GameSlot],
+    asked: bool,
+) -> Input {
     poll_fn(|context| {
         for (index, slot) in games.iter_mut().enumerate() {
             if let std::task::Poll::Ready(command) = slot.commands.poll_recv(context) {
@@ -166,7 +187,10 @@ impl Client {
                 Next::Retry => self.backoff.failed(now, &mut self.rng),
             };
             info!(words, ?retry_in, "offline");
-            self.tell(Received { at: now, event: AccountEvent::Offline { words, retry_in } });
+            self.tell(Received {
+                at: now,
+                event: AccountEvent::Offline { words, retry_in },
+            });
             if !self.wait(now + retry_in).await {
                 return ClientEnd::Asked;
             }
@@ -174,7 +198,10 @@ impl Client {
     }
 
     /// One connection attempt; commands are served meanwhile. `None` when the daemon lets go of the account.
-    async fn attempt<S>(&mut self, connecting: impl Future<Output = io::Result<S>>) -> Option<io::Result<S>> {
+    async fn attempt<S>(
+        &mut self,
+        connecting: impl Future<Output = io::Result<S>>,
+    ) -> Option<io::Result<S>> {
         let connecting = timeout(CONNECT_TIMEOUT, connecting);
         tokio::pin!(connecting);
         loop {
@@ -210,7 +237,9 @@ impl Client {
     /// Runs one connection to its end and says why it ended.
     async fn session<S: AsyncRead + AsyncWrite>(&mut self, stream: S) -> String {
         let (mut reader, mut writer) = tokio::io::split(stream);
-        let unix_s = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let unix_s = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
         self.protocol.connected(Instant::now(), unix_s);
         let mut out: Vec<u8> = self.protocol.introduction().unwrap_or_default();
         let mut buffer = [0u8; 4096];
@@ -235,9 +264,22 @@ impl Client {
                 }
                 write_deadline = (!out.is_empty()).then(|| now + WRITE_TIMEOUT);
             }
-            let to_send = if out.is_empty() { self.protocol.send_at(now) } else { None };
+            let to_send = if out.is_empty() {
+                self.protocol.send_at(now)
+            } else {
+                None
+            };
             let missed = self.has_missed().then(|| now + MISSED_RETRY);
-            let wake = [self.protocol.wake_at(), to_send, missed, write_deadline, quit_deadline].into_iter().flatten().min();
+            let wake = [
+                self.protocol.wake_at(),
+                to_send,
+                missed,
+                write_deadline,
+                quit_deadline,
+            ]
+            .into_iter()
+            .flatten()
+            .min();
             tokio::select! {
                 biased;
                 written = writer.write(&out), if !out.is_empty() => match written {
@@ -305,7 +347,12 @@ impl Client {
             self.games.remove(0);
         }
         let GamePort { events, commands } = port;
-        let mut slot = GameSlot { id, events: Some(events), commands, missed: None };
+        let mut slot = GameSlot {
+            id,
+            events: Some(events),
+            commands,
+            missed: None,
+        };
         if let Some(event) = self.protocol.full_state(&slot.id) {
             slot.send(Received { at: now, event });
         } else if !self.protocol.knows(&slot.id) {
@@ -353,10 +400,14 @@ impl Client {
     fn retry_missed(&mut self, now: Instant) {
         if self.missed && self.port.events.capacity() > self.port.events.max_capacity() / 2 {
             self.missed = false;
-            self.protocol.account_command(AccountCommand::Reconcile, now);
+            self.protocol
+                .account_command(AccountCommand::Reconcile, now);
         }
         for slot in &mut self.games {
-            let has_room = slot.events.as_ref().is_some_and(|events| events.capacity() > events.max_capacity() / 2);
+            let has_room = slot
+                .events
+                .as_ref()
+                .is_some_and(|events| events.capacity() > events.max_capacity() / 2);
             if !has_room {
                 continue;
             }
@@ -366,7 +417,10 @@ impl Client {
                         slot.send(Received { at: now, event });
                     }
                 }
-                Some(Missed::Ended(end)) => slot.send(Received { at: now, event: GameEvent::Ended(end) }),
+                Some(Missed::Ended(end)) => slot.send(Received {
+                    at: now,
+                    event: GameEvent::Ended(end),
+                }),
                 None => {}
             }
         }
@@ -395,7 +449,9 @@ impl GameSlot {
                     self.events = None;
                 }
             }
-            Err(TrySendError::Full(_)) => self.missed = Some(ended.map_or(Missed::State, Missed::Ended)),
+            Err(TrySendError::Full(_)) => {
+                self.missed = Some(ended.map_or(Missed::State, Missed::Ended))
+            }
             Err(TrySendError::Closed(_)) => self.events = None,
         }
     }

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::game::GameCapabilities;
@@ -14,8 +13,9 @@ use super::super::Capabilities;
 use super::outbound::Pace;
 use super::wire::is_name;
 
-/// One account on an ICS.
-#[derive(Debug, Clone, Deserialize)]
+/// One account on an ICS: its config section. The password is no part of it; it is handed to
+/// [`connect`](super::connect) by whoever keeps the secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FicsConfig {
     /// Host name or address. Default `freechess.org`.
@@ -24,9 +24,6 @@ pub struct FicsConfig {
     pub port: u16,
     /// Registered name, or the name that a guest asks for; empty lets the server choose a guest's name.
     pub handle: String,
-    /// Password of the registered name. Comes from the configuration's secrets, never from this section's text.
-    #[serde(skip)]
-    pub password: Option<SecretString>,
     /// Log in as a guest: only unrated games. Default false; without it a name that the server does not know stops the
     /// account, so that a misspelt name never plays as somebody else.
     pub guest: bool,
@@ -87,7 +84,6 @@ impl Default for FicsConfig {
             host: "freechess.org".to_owned(),
             port: 5000,
             handle: String::new(),
-            password: None,
             guest: false,
             computer_required: true,
             variants: vec![FicsVariant::Crazyhouse, FicsVariant::Standard],
@@ -116,7 +112,7 @@ impl Default for FicsConfig {
 }
 
 /// A kind of game on an ICS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FicsVariant {
     /// Chess at every speed, from lightning to untimed.
@@ -179,7 +175,7 @@ impl FicsVariant {
 }
 
 /// One advertisement.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeekConfig {
     /// Kind of game.
@@ -207,12 +203,6 @@ pub enum FicsConfigError {
         key: &'static str,
         /// What was in it.
         name: String,
-    },
-    /// A registered name without a password.
-    #[error("password: missing for the registered name {handle:?}")]
-    PasswordMissing {
-        /// The name.
-        handle: String,
     },
     /// More than three seeks.
     #[error("seeks: at most 3 are allowed by the server, {count} are given")]
@@ -247,32 +237,67 @@ impl FicsConfig {
         if self.handle.is_empty() && !self.guest {
             return Err(FicsConfigError::HandleMissing);
         }
-        let names = self.owners.iter().map(|name| ("owners", name)).chain(self.may_challenge.iter().map(|name| ("may_challenge", name)));
+        let names = self.owners.iter().map(|name| ("owners", name)).chain(
+            self.may_challenge
+                .iter()
+                .map(|name| ("may_challenge", name)),
+        );
         let own = (!self.handle.is_empty()).then_some(("handle", &self.handle));
         for (key, name) in names.chain(own) {
             if !is_name(name) || !(3..=17).contains(&name.len()) {
-                return Err(FicsConfigError::NotAName { key, name: name.clone() });
+                return Err(FicsConfigError::NotAName {
+                    key,
+                    name: name.clone(),
+                });
             }
         }
-        if !self.guest && self.password.is_none() {
-            return Err(FicsConfigError::PasswordMissing { handle: self.handle.clone() });
-        }
         if self.seeks.len() > 3 {
-            return Err(FicsConfigError::TooManySeeks { count: self.seeks.len() });
+            return Err(FicsConfigError::TooManySeeks {
+                count: self.seeks.len(),
+            });
         }
-        for (key, text) in [("interface", Some(&self.interface)), ("formula", self.formula.as_ref())] {
-            if text.is_some_and(|text| text.len() > 300 || text.bytes().any(|b| !b.is_ascii() || b.is_ascii_control())) {
+        for (key, text) in [
+            ("interface", Some(&self.interface)),
+            ("formula", self.formula.as_ref()),
+        ] {
+            if text.is_some_and(|text| {
+                text.len() > 300 || text.bytes().any(|b| !b.is_ascii() || b.is_ascii_control())
+            }) {
                 return Err(FicsConfigError::NotOneLine { key });
             }
         }
         let ranges = [
-            ("commands_per_second", u64::from(self.commands_per_second), 1, 1000, "1 to 1000"),
-            ("command_burst", u64::from(self.command_burst), 1, 1000, "1 to 1000"),
+            (
+                "commands_per_second",
+                u64::from(self.commands_per_second),
+                1,
+                1000,
+                "1 to 1000",
+            ),
+            (
+                "command_burst",
+                u64::from(self.command_burst),
+                1,
+                1000,
+                "1 to 1000",
+            ),
             ("ping_idle_s", self.ping_idle_s, 1, 1800, "1 to 1800"),
             ("ping_playing_s", self.ping_playing_s, 1, 600, "1 to 600"),
             ("login_timeout_s", self.login_timeout_s, 1, 600, "1 to 600"),
-            ("reconnect_max_s", self.reconnect_max_s, self.reconnect_min_s, 86_400, "reconnect_min_s to 86400"),
-            ("holdings_wait_ms", self.holdings_wait_ms, 1, 5000, "1 to 5000"),
+            (
+                "reconnect_max_s",
+                self.reconnect_max_s,
+                self.reconnect_min_s,
+                86_400,
+                "reconnect_min_s to 86400",
+            ),
+            (
+                "holdings_wait_ms",
+                self.holdings_wait_ms,
+                1,
+                5000,
+                "1 to 5000",
+            ),
         ];
         for (key, value, low, high, range) in ranges {
             if !(low..=high).contains(&value) {
@@ -280,9 +305,19 @@ impl FicsConfig {
             }
         }
         if self.kicked_pause_s != 0 && self.kicked_pause_s < 300 {
-            return Err(FicsConfigError::OutOfRange { key: "kicked_pause_s", value: self.kicked_pause_s, range: "0, or 300 and more" });
+            return Err(FicsConfigError::OutOfRange {
+                key: "kicked_pause_s",
+                value: self.kicked_pause_s,
+                range: "0, or 300 and more",
+            });
         }
         Ok(())
+    }
+
+    /// Whether the login needs a password.
+    #[must_use]
+    pub fn needs_password(&self) -> bool {
+        !self.guest
     }
 
     /// Pace of what we send.
@@ -300,8 +335,25 @@ impl FicsConfig {
     #[must_use]
     pub fn login_commands(&self) -> Vec<String> {
         let mut commands: Vec<String> = [
-            "style 12", "prompt", "lang English", "bell 0", "highlight 0", "seek 0", "shout 0", "cshout 0", "chanoff 1", "gin 0", "pin 0",
-            "kiblevel 0", "simopen 0", "bugopen 0", "tourney 0", "autoflag 1", "width 240", "height 240", "tzone UTC",
+            "style 12",
+            "prompt",
+            "lang English",
+            "bell 0",
+            "highlight 0",
+            "seek 0",
+            "shout 0",
+            "cshout 0",
+            "chanoff 1",
+            "gin 0",
+            "pin 0",
+            "kiblevel 0",
+            "simopen 0",
+            "bugopen 0",
+            "tourney 0",
+            "autoflag 1",
+            "width 240",
+            "height 240",
+            "tzone UTC",
         ]
         .iter()
         .map(|setting| format!("set {setting}"))
@@ -313,9 +365,24 @@ impl FicsConfig {
         if let Some(formula) = &self.formula {
             commands.push(format!("set formula {formula}"));
         }
-        let switches = ["nowrap 1", "nohighlight 1", "defprompt 1", "ms 1", "startpos 1", "gameinfo 1", "pendinfo 1", "movecase 1", "smartmove 0", "premove 0"];
+        let switches = [
+            "nowrap 1",
+            "nohighlight 1",
+            "defprompt 1",
+            "ms 1",
+            "startpos 1",
+            "gameinfo 1",
+            "pendinfo 1",
+            "movecase 1",
+            "smartmove 0",
+            "premove 0",
+        ];
         commands.extend(switches.iter().map(|switch| format!("iset {switch}")));
-        let mut kinds: Vec<&str> = self.variants.iter().filter_map(|variant| variant.ivariable()).collect();
+        let mut kinds: Vec<&str> = self
+            .variants
+            .iter()
+            .filter_map(|variant| variant.ivariable())
+            .collect();
         kinds.dedup();
         commands.extend(kinds.iter().map(|kind| format!("iset {kind} 1")));
         commands.push("iset lock 1".to_owned());
@@ -379,23 +446,67 @@ mod tests {
     use super::*;
 
     fn registered() -> FicsConfig {
-        FicsConfig { handle: "Cedar".to_owned(), password: Some(SecretString::from("pw".to_owned())), ..FicsConfig::default() }
+        FicsConfig {
+            handle: "Cedar".to_owned(),
+            ..FicsConfig::default()
+        }
     }
 
     #[test]
     fn a_section_that_cannot_work_is_refused_with_its_key() {
         assert_eq!(registered().validate(), Ok(()));
-        let guest = FicsConfig { guest: true, ..FicsConfig::default() };
+        let guest = FicsConfig {
+            guest: true,
+            ..FicsConfig::default()
+        };
         assert_eq!(guest.validate(), Ok(()));
-        assert_eq!(FicsConfig::default().validate(), Err(FicsConfigError::HandleMissing));
+        assert_eq!(
+            FicsConfig::default().validate(),
+            Err(FicsConfigError::HandleMissing)
+        );
         let cases = [
-            (FicsConfig { password: None, ..registered() }, "password"),
-            (FicsConfig { handle: "C3dar".into(), ..registered() }, "handle"),
-            (FicsConfig { owners: vec!["x y".into()], ..registered() }, "owners"),
-            (FicsConfig { kicked_pause_s: 20, ..registered() }, "kicked_pause_s"),
-            (FicsConfig { reconnect_min_s: 700, ..registered() }, "reconnect_max_s"),
-            (FicsConfig { formula: Some("a\nquit".into()), ..registered() }, "formula"),
-            (FicsConfig { commands_per_second: 0, ..registered() }, "commands_per_second"),
+            (
+                FicsConfig {
+                    handle: "C3dar".into(),
+                    ..registered()
+                },
+                "handle",
+            ),
+            (
+                FicsConfig {
+                    owners: vec!["x y".into()],
+                    ..registered()
+                },
+                "owners",
+            ),
+            (
+                FicsConfig {
+                    kicked_pause_s: 20,
+                    ..registered()
+                },
+                "kicked_pause_s",
+            ),
+            (
+                FicsConfig {
+                    reconnect_min_s: 700,
+                    ..registered()
+                },
+                "reconnect_max_s",
+            ),
+            (
+                FicsConfig {
+                    formula: Some("a\nquit".into()),
+                    ..registered()
+                },
+                "formula",
+            ),
+            (
+                FicsConfig {
+                    commands_per_second: 0,
+                    ..registered()
+                },
+                "commands_per_second",
+            ),
         ];
         for (config, key) in cases {
             let error = config.validate().unwrap_err().to_string();
@@ -405,12 +516,29 @@ mod tests {
 
     #[test]
     fn lock_is_the_last_interface_variable_and_only_approved_kinds_are_opened() {
-        let config = FicsConfig { variants: vec![FicsVariant::Crazyhouse, FicsVariant::FischerRandom], ..registered() };
+        let config = FicsConfig {
+            variants: vec![FicsVariant::Crazyhouse, FicsVariant::FischerRandom],
+            ..registered()
+        };
         let commands = config.login_commands();
-        let last = commands.iter().rposition(|command| command.starts_with("iset ")).unwrap();
+        let last = commands
+            .iter()
+            .rposition(|command| command.starts_with("iset "))
+            .unwrap();
         assert_eq!(commands[last], "iset lock 1");
-        for expected in ["iset crazyhouse 1", "iset fr 1", "iset ms 1", "iset pendinfo 1", "set noescape 0", "set style 12", "set open 1"] {
-            assert!(commands.iter().any(|command| command == expected), "{expected}");
+        for expected in [
+            "iset crazyhouse 1",
+            "iset fr 1",
+            "iset ms 1",
+            "iset pendinfo 1",
+            "set noescape 0",
+            "set style 12",
+            "set open 1",
+        ] {
+            assert!(
+                commands.iter().any(|command| command == expected),
+                "{expected}"
+            );
         }
         for absent in ["iset suicide 1", "iset atomic 1", "iset wildcastle 1"] {
             assert!(commands.iter().all(|command| command != absent), "{absent}");

@@ -264,7 +264,8 @@ fn clean(bytes: &[u8]) -> String {
     while let Some(after) = strip_prompt(rest).or_else(|| strip_block_header(rest)) {
         rest = after;
     }
-    rest.trim_end_matches([' ', BLOCK_START, BLOCK_SEPARATOR]).to_owned()
+    rest.trim_end_matches([' ', BLOCK_START, BLOCK_SEPARATOR])
+        .to_owned()
 }
 
 /// Skips `[` parameters and the final letter of a terminal sequence such as `ESC [ 7 m`.
@@ -272,7 +273,10 @@ fn skip_escape_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>
     if characters.next_if_eq(&'[').is_none() {
         return;
     }
-    while characters.next_if(|c| c.is_ascii_digit() || *c == ';').is_some() {}
+    while characters
+        .next_if(|c| c.is_ascii_digit() || *c == ';')
+        .is_some()
+    {}
     characters.next_if(char::is_ascii_alphabetic);
 }
 
@@ -283,7 +287,11 @@ fn strip_prompt(text: &str) -> Option<&str> {
     if !is_prompt {
         return None;
     }
-    if rest.is_empty() { Some(rest) } else { rest.strip_prefix(' ') }
+    if rest.is_empty() {
+        Some(rest)
+    } else {
+        rest.strip_prefix(' ')
+    }
 }
 
 /// Removes `0x15 ID 0x16 CODE 0x16` from the start. We never ask for block mode, but an account may have it on.
@@ -335,9 +343,15 @@ mod tests {
 
     #[test]
     fn prompts_bells_and_highlighting_are_stripped() {
-        assert_eq!(lines_of(&[b"fics% fics% \x07\x1b[7mAnna\x1b[0m tells you: hi\n\r"]), ["Anna tells you: hi"]);
+        assert_eq!(
+            lines_of(&[b"fics% fics% \x07\x1b[7mAnna\x1b[0m tells you: hi\n\r"]),
+            ["Anna tells you: hi"]
+        );
         assert_eq!(lines_of(&[b"aics% text\n"]), ["text"]);
-        assert_eq!(lines_of(&[b"% of life online: 3\n"]), ["% of life online: 3"]);
+        assert_eq!(
+            lines_of(&[b"% of life online: 3\n"]),
+            ["% of life online: 3"]
+        );
         assert_eq!(lines_of(&[b"100% sure\n"]), ["100% sure"]);
     }
 
@@ -346,7 +360,11 @@ mod tests {
         let bytes = b"<g1> 1 p=0 m=2\n\r\\    n=0\n\rnext\n\r";
         for cut in 0..bytes.len() {
             let (left, right) = bytes.split_at(cut);
-            assert_eq!(lines_of(&[left, right]), ["<g1> 1 p=0 m=2 n=0", "next"], "cut at {cut}");
+            assert_eq!(
+                lines_of(&[left, right]),
+                ["<g1> 1 p=0 m=2 n=0", "next"],
+                "cut at {cut}"
+            );
         }
     }
 
@@ -357,19 +375,30 @@ mod tests {
         assembler.push(b"start\n\r", &mut frames).unwrap();
         assert!(assembler.holds_line());
         assembler.flush(&mut frames);
-        assembler.push(b"\\   {Game 1 (a vs. b) a resigns} 1-0\n\r", &mut frames).unwrap();
+        assembler
+            .push(b"\\   {Game 1 (a vs. b) a resigns} 1-0\n\r", &mut frames)
+            .unwrap();
         assembler.flush(&mut frames);
-        assert_eq!(frames[1], Frame::Line("\\   {Game 1 (a vs. b) a resigns} 1-0".to_owned()));
+        assert_eq!(
+            frames[1],
+            Frame::Line("\\   {Game 1 (a vs. b) a resigns} 1-0".to_owned())
+        );
     }
 
     #[test]
     fn block_envelopes_are_removed_only_at_the_start() {
-        assert_eq!(lines_of(&[b"\x155\x161\x16Illegal move (Ke7).\n\r\x17\n\r"]), ["Illegal move (Ke7)."]);
+        assert_eq!(
+            lines_of(&[b"\x155\x161\x16Illegal move (Ke7).\n\r\x17\n\r"]),
+            ["Illegal move (Ke7)."]
+        );
     }
 
     #[test]
     fn timeseal_pings_are_frames() {
-        assert_eq!(lines_of(&[b"fics% \n\r[G]\n\rone\n\r"]), ["SealPing", "one"]);
+        assert_eq!(
+            lines_of(&[b"fics% \n\r[G]\n\rone\n\r"]),
+            ["SealPing", "one"]
+        );
         assert_eq!(lines_of(&[b"[G]\0one\n\r"]), ["SealPing", "one"]);
     }
 
@@ -377,12 +406,19 @@ mod tests {
     fn memory_is_bounded() {
         let mut assembler = LineAssembler::new();
         let mut frames = Vec::new();
-        assembler.push(&vec![b'x'; UNBROKEN_BYTES_MAX], &mut frames).unwrap();
+        assembler
+            .push(&vec![b'x'; UNBROKEN_BYTES_MAX], &mut frames)
+            .unwrap();
         assert!(assembler.buffered_bytes() <= LINE_BYTES_MAX);
-        assert_eq!(assembler.push(b"x", &mut frames), Err(FramingError::Unbroken));
+        assert_eq!(
+            assembler.push(b"x", &mut frames),
+            Err(FramingError::Unbroken)
+        );
 
         let mut assembler = LineAssembler::new();
-        assembler.push(&vec![b'x'; LINE_BYTES_MAX + 1], &mut frames).unwrap();
+        assembler
+            .push(&vec![b'x'; LINE_BYTES_MAX + 1], &mut frames)
+            .unwrap();
         assembler.push(b"\n\rshort\n\r", &mut frames).unwrap();
         assembler.flush(&mut frames);
         assert_eq!(frames, [Frame::Overlong, Frame::Line("short".to_owned())]);
@@ -390,7 +426,8 @@ mod tests {
         let mut telnet = TelnetFilter::default();
         telnet.push(IAC).unwrap();
         telnet.push(SUBNEGOTIATION_BEGIN).unwrap();
-        let outcome = (0..=SUBNEGOTIATION_BYTES_MAX).try_for_each(|_| telnet.push(b'x').map(|_| ()));
+        let outcome =
+            (0..=SUBNEGOTIATION_BYTES_MAX).try_for_each(|_| telnet.push(b'x').map(|_| ()));
         assert_eq!(outcome, Err(FramingError::EndlessSubnegotiation));
     }
 
@@ -412,6 +449,9 @@ mod tests {
 
     #[test]
     fn invalid_utf8_does_not_panic() {
-        assert_eq!(lines_of(&[b"\xc3\x28\x80 text\n"]), ["\u{fffd}(\u{fffd} text"]);
+        assert_eq!(
+            lines_of(&[b"\xc3\x28\x80 text\n"]),
+            ["\u{fffd}(\u{fffd} text"]
+        );
     }
 }

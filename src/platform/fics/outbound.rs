@@ -61,7 +61,11 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Pace {
-        Pace { burst: 60, per_second: 5, chat_gap: Duration::from_secs(2) }
+        Pace {
+            burst: 60,
+            per_second: 5,
+            chat_gap: Duration::from_secs(2),
+        }
     }
 }
 
@@ -84,7 +88,11 @@ impl Outbound {
     /// Empty queues with a full bucket.
     #[must_use]
     pub fn new(pace: Pace) -> Outbound {
-        let pace = Pace { burst: pace.burst.max(1), per_second: pace.per_second.max(1), ..pace };
+        let pace = Pace {
+            burst: pace.burst.max(1),
+            per_second: pace.per_second.max(1),
+            ..pace
+        };
         Outbound {
             pace,
             moves: VecDeque::new(),
@@ -101,18 +109,39 @@ impl Outbound {
     /// Queues a line. Control characters and anything beyond ASCII become blanks, a too long line is cut: nothing that
     /// comes from an engine, an opponent's name or an operator can start a second command.
     pub fn push(&mut self, lane: Lane, text: &str) {
-        self.push_line(lane, Outgoing { text: sanitize(text), secret: false, seal_answer: false });
+        self.push_line(
+            lane,
+            Outgoing {
+                text: sanitize(text),
+                secret: false,
+                seal_answer: false,
+            },
+        );
     }
 
     /// Queues a password, as it is but for line ends.
     pub fn push_secret(&mut self, text: &str) {
         let text = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
-        self.push_line(Lane::Control, Outgoing { text, secret: true, seal_answer: false });
+        self.push_line(
+            Lane::Control,
+            Outgoing {
+                text,
+                secret: true,
+                seal_answer: false,
+            },
+        );
     }
 
     /// Queues the answer to a timeseal server's question; like a move it waits for nothing.
     pub fn push_sealed_answer(&mut self) {
-        self.push_line(Lane::Move, Outgoing { text: String::new(), secret: false, seal_answer: true });
+        self.push_line(
+            Lane::Move,
+            Outgoing {
+                text: String::new(),
+                secret: false,
+                seal_answer: true,
+            },
+        );
     }
 
     fn push_line(&mut self, lane: Lane, line: Outgoing) {
@@ -165,7 +194,11 @@ impl Outbound {
         if self.millitokens < 1000 {
             return None;
         }
-        let line = match self.control.pop_front().or_else(|| self.commands.pop_front()) {
+        let line = match self
+            .control
+            .pop_front()
+            .or_else(|| self.commands.pop_front())
+        {
             Some(line) => line,
             None => {
                 if self.next_chat.is_some_and(|at| now < at) {
@@ -187,7 +220,8 @@ impl Outbound {
             return Some(now);
         }
         let missing = 1000u64.saturating_sub(self.millitokens);
-        let token_at = self.refilled_at.unwrap_or(now) + Duration::from_millis(missing.div_ceil(u64::from(self.pace.per_second)));
+        let token_at = self.refilled_at.unwrap_or(now)
+            + Duration::from_millis(missing.div_ceil(u64::from(self.pace.per_second)));
         if !self.control.is_empty() || !self.commands.is_empty() {
             return Some(token_at.max(now));
         }
@@ -198,7 +232,10 @@ impl Outbound {
     }
 
     fn refill(&mut self, now: Instant) {
-        let since = self.refilled_at.replace(now).map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        let since = self
+            .refilled_at
+            .replace(now)
+            .map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
         let milliseconds = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         let gained = milliseconds.saturating_mul(u64::from(self.pace.per_second));
         if gained == 0 && since > Duration::ZERO {
@@ -206,14 +243,26 @@ impl Outbound {
             self.refilled_at = now.checked_sub(since);
             return;
         }
-        self.millitokens = self.millitokens.saturating_add(gained).min(u64::from(self.pace.burst) * 1000);
+        self.millitokens = self
+            .millitokens
+            .saturating_add(gained)
+            .min(u64::from(self.pace.burst) * 1000);
     }
 }
 
 /// Makes a text safe to send as one line.
 #[must_use]
 pub fn sanitize(text: &str) -> String {
-    let mut line: String = text.chars().map(|c| if c.is_ascii() && !c.is_ascii_control() { c } else { ' ' }).collect();
+    let mut line: String = text
+        .chars()
+        .map(|c| {
+            if c.is_ascii() && !c.is_ascii_control() {
+                c
+            } else {
+                ' '
+            }
+        })
+        .collect();
     line.truncate(SENT_LINE_BYTES_MAX);
     line
 }
@@ -229,7 +278,10 @@ pub fn chat_lines(text: &str, limit: usize, count: usize) -> Vec<String> {
         let end = if rest.len() <= limit {
             rest.len()
         } else {
-            rest[..limit].rfind(' ').filter(|at| *at > limit / 2).unwrap_or(limit)
+            rest[..limit]
+                .rfind(' ')
+                .filter(|at| *at > limit / 2)
+                .unwrap_or(limit)
         };
         let (line, tail) = rest.split_at(end);
         lines.push(line.trim_end().to_owned());
@@ -243,29 +295,46 @@ mod tests {
     use super::*;
 
     fn texts(outbound: &mut Outbound, now: Instant) -> Vec<String> {
-        std::iter::from_fn(|| outbound.pop(now)).map(|line| line.text).collect()
+        std::iter::from_fn(|| outbound.pop(now))
+            .map(|line| line.text)
+            .collect()
     }
 
     #[test]
     fn moves_pass_everything() {
         let now = Instant::now();
-        let mut outbound = Outbound::new(Pace { burst: 1, per_second: 1, chat_gap: Duration::from_secs(2) });
+        let mut outbound = Outbound::new(Pace {
+            burst: 1,
+            per_second: 1,
+            chat_gap: Duration::from_secs(2),
+        });
         outbound.push(Lane::Chat, "tell x hi");
         outbound.push(Lane::Command, "date");
         outbound.push(Lane::Control, "resign");
         outbound.push(Lane::Move, "e2e4");
         assert_eq!(texts(&mut outbound, now), ["e2e4", "resign"]);
         outbound.push(Lane::Move, "d2d4");
-        assert_eq!(texts(&mut outbound, now), ["d2d4"], "an empty bucket does not hold a move back");
+        assert_eq!(
+            texts(&mut outbound, now),
+            ["d2d4"],
+            "an empty bucket does not hold a move back"
+        );
         assert_eq!(texts(&mut outbound, now + Duration::from_secs(1)), ["date"]);
-        assert_eq!(texts(&mut outbound, now + Duration::from_secs(2)), ["tell x hi"]);
+        assert_eq!(
+            texts(&mut outbound, now + Duration::from_secs(2)),
+            ["tell x hi"]
+        );
         assert_eq!(outbound.ready_at(now), None);
     }
 
     #[test]
     fn pace_holds_over_time() {
         let start = Instant::now();
-        let mut outbound = Outbound::new(Pace { burst: 3, per_second: 5, chat_gap: Duration::ZERO });
+        let mut outbound = Outbound::new(Pace {
+            burst: 3,
+            per_second: 5,
+            chat_gap: Duration::ZERO,
+        });
         let mut sent = 0;
         for step in 0..10_000u64 {
             let now = start + Duration::from_millis(step);
@@ -278,7 +347,11 @@ mod tests {
     #[test]
     fn the_next_instant_is_neither_late_nor_a_busy_loop() {
         let start = Instant::now();
-        let mut outbound = Outbound::new(Pace { burst: 1, per_second: 4, chat_gap: Duration::from_secs(2) });
+        let mut outbound = Outbound::new(Pace {
+            burst: 1,
+            per_second: 4,
+            chat_gap: Duration::from_secs(2),
+        });
         for _ in 0..3 {
             outbound.push(Lane::Chat, "say hi");
         }
@@ -311,14 +384,26 @@ mod tests {
         assert_eq!(sanitize(&"x".repeat(5000)).len(), SENT_LINE_BYTES_MAX);
         let mut outbound = Outbound::new(Pace::default());
         outbound.push_secret("pass\nword");
-        assert_eq!(outbound.pop(Instant::now()), Some(Outgoing { text: "password".into(), secret: true, seal_answer: false }));
+        assert_eq!(
+            outbound.pop(Instant::now()),
+            Some(Outgoing {
+                text: "password".into(),
+                secret: true,
+                seal_answer: false
+            })
+        );
     }
 
     #[test]
     fn long_chat_is_cut_at_blanks() {
         let text = "word ".repeat(100);
         let lines = chat_lines(&text, 180, 4);
-        assert!(lines.len() == 3 && lines.iter().all(|line| line.len() <= 180 && !line.ends_with(' ')));
+        assert!(
+            lines.len() == 3
+                && lines
+                    .iter()
+                    .all(|line| line.len() <= 180 && !line.ends_with(' '))
+        );
         assert_eq!(chat_lines(&"y".repeat(1000), 100, 2).len(), 2);
         assert!(chat_lines("  ", 100, 2).is_empty());
     }

@@ -110,7 +110,10 @@ mod tests {
     #[test]
     fn the_same_line_is_sealed_to_the_same_bytes() {
         let sealed = seal_at(b"e4", 904_849, 0);
-        assert_eq!(sealed, b"\xc5\xbd\xd4\xbc\xa7\xa0\xb9\xbd\xa9\x98y\x83\x80\n");
+        assert_eq!(
+            sealed,
+            b"\xc5\xbd\xd4\xbc\xa7\xa0\xb9\xbd\xa9\x98y\x83\x80\n"
+        );
     }
 
     #[test]

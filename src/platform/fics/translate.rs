@@ -3,15 +3,23 @@
 use std::time::Duration;
 
 use crate::game::{
-    Clocks, ClockReading, GameEnd, GameResult, GameRules, OfferKind, Player, PlayerKind, PlayerName, Rating, Termination, TimeControl,
+    ClockReading, Clocks, GameEnd, GameResult, GameRules, OfferKind, Player, PlayerKind,
+    PlayerName, Rating, Termination, TimeControl,
 };
 use crate::lobby::{
-    Challenge, ChallengeDirection, ChallengeId, ChallengeRefusal, ChallengeRequest, ColorChoice, DeclineReason, OfferedVariant,
+    Challenge, ChallengeDirection, ChallengeId, ChallengeRefusal, ChallengeRequest, ColorChoice,
+    DeclineReason, OfferedVariant,
 };
-use crate::rules::{CastlingMode, Color, Move, MoveKind, Piece, Position, PositionError, Role, Setup, Square, Variant};
+use crate::rules::{
+    CastlingMode, Color, Move, MoveKind, Piece, Position, PositionError, Role, Setup, Square,
+    Variant,
+};
 
 use super::config::{FicsVariant, SeekConfig};
-use super::wire::{GameEnded, Hand, InGameOffer, MatchOffer, RatingMark, Refusal, ResultToken, Side, Style12, WireClock};
+use super::wire::{
+    GameEnded, Hand, InGameOffer, MatchOffer, RatingMark, Refusal, ResultToken, Side, Style12,
+    WireClock,
+};
 
 /// A colour.
 #[must_use]
@@ -26,15 +34,25 @@ pub fn color(side: Side) -> Color {
 #[must_use]
 pub fn variant(kind: &str, loaded_from: Option<&str>) -> OfferedVariant {
     let word = loaded_from.unwrap_or(kind).to_ascii_lowercase();
-    let word = word.strip_suffix("/0").filter(|head| *head != "wild").unwrap_or(&word);
-    let known = |variant, castling_mode| OfferedVariant::Known { variant, castling_mode };
+    let word = word
+        .strip_suffix("/0")
+        .filter(|head| *head != "wild")
+        .unwrap_or(&word);
+    let known = |variant, castling_mode| OfferedVariant::Known {
+        variant,
+        castling_mode,
+    };
     match word {
-        "blitz" | "standard" | "lightning" | "untimed" | "chess" => known(Variant::Chess, CastlingMode::Standard),
+        "blitz" | "standard" | "lightning" | "untimed" | "chess" => {
+            known(Variant::Chess, CastlingMode::Standard)
+        }
         "crazyhouse" | "zh" => known(Variant::Crazyhouse, CastlingMode::Standard),
         "suicide" => known(Variant::Suicide, CastlingMode::Standard),
         "losers" => known(Variant::Losers, CastlingMode::Standard),
         "atomic" => known(Variant::Atomic, CastlingMode::Standard),
-        "wild/fr" | "fr" | "fischerandom" | "chess960" => known(Variant::Chess, CastlingMode::Chess960),
+        "wild/fr" | "fr" | "fischerandom" | "chess960" => {
+            known(Variant::Chess, CastlingMode::Chess960)
+        }
         "wild/0" | "wild/1" | "wild/2" | "wild/3" | "wild/4" | "wild/5" | "wild/8" | "wild/8a" => {
             known(Variant::Chess, CastlingMode::Standard)
         }
@@ -45,7 +63,11 @@ pub fn variant(kind: &str, loaded_from: Option<&str>) -> OfferedVariant {
 /// Which of our own words a kind of game is; `None` for what we do not play.
 #[must_use]
 pub fn kind_of_game(kind: &str, loaded_from: Option<&str>) -> Option<FicsVariant> {
-    let OfferedVariant::Known { variant, castling_mode } = variant(kind, loaded_from) else {
+    let OfferedVariant::Known {
+        variant,
+        castling_mode,
+    } = variant(kind, loaded_from)
+    else {
         return None;
     };
     Some(match (variant, castling_mode) {
@@ -63,7 +85,13 @@ pub fn kind_of_game(kind: &str, loaded_from: Option<&str>) -> Option<FicsVariant
 #[must_use]
 pub fn rating(mark: RatingMark) -> Option<Rating> {
     match mark {
-        RatingMark::Points { points, provisional } => Some(Rating { points: i32::from(points), provisional }),
+        RatingMark::Points {
+            points,
+            provisional,
+        } => Some(Rating {
+            points: i32::from(points),
+            provisional,
+        }),
         RatingMark::None | RatingMark::Guest => None,
     }
 }
@@ -78,20 +106,32 @@ pub fn player(name: &str, mark: RatingMark, computer: bool) -> Player {
     } else {
         PlayerKind::Human
     };
-    Player { name: PlayerName::new(name), kind, rating: rating(mark) }
+    Player {
+        name: PlayerName::new(name),
+        kind,
+        rating: rating(mark),
+    }
 }
 
 /// Names that servers give to guests: `Guest` and four capitals.
 fn is_guest_name(name: &str) -> bool {
-    name.strip_prefix("Guest").is_some_and(|rest| rest.len() == 4 && rest.bytes().all(|b| b.is_ascii_uppercase()))
+    name.strip_prefix("Guest")
+        .is_some_and(|rest| rest.len() == 4 && rest.bytes().all(|b| b.is_ascii_uppercase()))
 }
 
 /// Agreement on time from minutes and seconds; nothing at all is untimed.
 #[must_use]
 pub fn time_control(clock: Option<WireClock>) -> TimeControl {
     match clock {
-        Some(WireClock { minutes: 0, increment_seconds: 0 }) | None => TimeControl::Unlimited,
-        Some(clock) => TimeControl::clock(u64::from(clock.minutes) * 60, u64::from(clock.increment_seconds)),
+        Some(WireClock {
+            minutes: 0,
+            increment_seconds: 0,
+        })
+        | None => TimeControl::Unlimited,
+        Some(clock) => TimeControl::clock(
+            u64::from(clock.minutes) * 60,
+            u64::from(clock.increment_seconds),
+        ),
     }
 }
 
@@ -112,7 +152,11 @@ pub struct OfferContext<'a> {
 
 /// A match offer in neutral words; `None` if we are neither of the two players.
 #[must_use]
-pub fn challenge(id: ChallengeId, offer: &MatchOffer, context: OfferContext<'_>) -> Option<Challenge> {
+pub fn challenge(
+    id: ChallengeId,
+    offer: &MatchOffer,
+    context: OfferContext<'_>,
+) -> Option<Challenge> {
     let direction = if offer.opponent.eq_ignore_ascii_case(context.own) {
         ChallengeDirection::Incoming
     } else if offer.challenger.eq_ignore_ascii_case(context.own) {
@@ -132,11 +176,15 @@ pub fn challenge(id: ChallengeId, offer: &MatchOffer, context: OfferContext<'_>)
         None => None,
     };
     let offered = variant(&offer.kind, offer.loaded_from.as_deref());
-    let approved = kind_of_game(&offer.kind, offer.loaded_from.as_deref()).is_some_and(|kind| context.kinds.contains(&kind));
+    let approved = kind_of_game(&offer.kind, offer.loaded_from.as_deref())
+        .is_some_and(|kind| context.kinds.contains(&kind));
     let offered = match offered {
-        OfferedVariant::Known { .. } if !approved && !offer.adjourned => {
-            OfferedVariant::Unknown(offer.loaded_from.clone().unwrap_or_else(|| offer.kind.clone()))
-        }
+        OfferedVariant::Known { .. } if !approved && !offer.adjourned => OfferedVariant::Unknown(
+            offer
+                .loaded_from
+                .clone()
+                .unwrap_or_else(|| offer.kind.clone()),
+        ),
         other => other,
     };
     // Odds name White's clock first where a colour is given, else the challenger's; either way both must be equal for us.
@@ -155,7 +203,10 @@ pub fn challenge(id: ChallengeId, offer: &MatchOffer, context: OfferContext<'_>)
             Some(Side::Black) => ColorChoice::Black,
             None => ColorChoice::Random,
         },
-        rules: GameRules { no_escape: context.noescape, ..GameRules::default() },
+        rules: GameRules {
+            no_escape: context.noescape,
+            ..GameRules::default()
+        },
         rematch_of: None,
         resumes_adjourned: offer.adjourned,
         playable: !(offer.rated && context.rated_closed && !offer.adjourned),
@@ -168,9 +219,18 @@ pub fn challenge(id: ChallengeId, offer: &MatchOffer, context: OfferContext<'_>)
 pub fn refusal(refusal: Refusal, words: &str) -> ChallengeRefusal {
     let words = words.to_owned();
     match refusal {
-        Refusal::Unwilling | Refusal::AdjournedGame => ChallengeRefusal::Opponent { words, retry_after: None },
-        Refusal::Busy => ChallengeRefusal::Opponent { words, retry_after: Some(Duration::from_secs(300)) },
-        Refusal::Absent => ChallengeRefusal::Opponent { words, retry_after: Some(Duration::from_secs(1800)) },
+        Refusal::Unwilling | Refusal::AdjournedGame => ChallengeRefusal::Opponent {
+            words,
+            retry_after: None,
+        },
+        Refusal::Busy => ChallengeRefusal::Opponent {
+            words,
+            retry_after: Some(Duration::from_secs(300)),
+        },
+        Refusal::Absent => ChallengeRefusal::Opponent {
+            words,
+            retry_after: Some(Duration::from_secs(1800)),
+        },
         Refusal::BadRequest => ChallengeRefusal::BadRequest { words },
     }
 }
@@ -180,8 +240,12 @@ pub fn refusal(refusal: Refusal, words: &str) -> ChallengeRefusal {
 #[must_use]
 pub fn game_end(ended: &GameEnded) -> GameEnd {
     let result = match ended.result {
-        ResultToken::WhiteWins => GameResult::Decisive { winner: Color::White },
-        ResultToken::BlackWins => GameResult::Decisive { winner: Color::Black },
+        ResultToken::WhiteWins => GameResult::Decisive {
+            winner: Color::White,
+        },
+        ResultToken::BlackWins => GameResult::Decisive {
+            winner: Color::Black,
+        },
         ResultToken::Draw => GameResult::Draw,
         ResultToken::None => GameResult::NoResult,
     };
@@ -222,13 +286,21 @@ pub fn game_end(ended: &GameEnded) -> GameEnd {
     } else {
         Termination::Unknown
     };
-    GameEnd { result, termination, words: ended.reason.clone() }
+    GameEnd {
+        result,
+        termination,
+        words: ended.reason.clone(),
+    }
 }
 
 /// Both banks.
 #[must_use]
 pub fn clocks(board: &Style12) -> Clocks {
-    Clocks { white: board.white_clock, black: board.black_clock, reading: ClockReading::WhenSent }
+    Clocks {
+        white: board.white_clock,
+        black: board.black_clock,
+        reading: ClockReading::WhenSent,
+    }
 }
 
 /// An offer made in a game.
@@ -258,7 +330,12 @@ pub struct RookFiles {
 /// it, and when the opponent does, the board after it is taken as it comes.) In Fischer random chess the flags do not tell
 /// which rook they mean; `rooks` does, and without it the outermost is meant.
 #[must_use]
-pub fn setup(board: &Style12, hands: Option<(&Hand, &Hand)>, mode: CastlingMode, rooks: Option<RookFiles>) -> Setup {
+pub fn setup(
+    board: &Style12,
+    hands: Option<(&Hand, &Hand)>,
+    mode: CastlingMode,
+    rooks: Option<RookFiles>,
+) -> Setup {
     let files = u8::try_from(board.ranks[0].len()).unwrap_or(8);
     let mut setup = Setup {
         turn: color(board.turn),
@@ -282,24 +359,48 @@ pub fn setup(board: &Style12, hands: Option<(&Hand, &Hand)>, mode: CastlingMode,
     }
     for (index, flag) in board.castling.iter().enumerate() {
         if *flag {
-            let color = if index < 2 { Color::White } else { Color::Black };
+            let color = if index < 2 {
+                Color::White
+            } else {
+                Color::Black
+            };
             let short = index % 2 == 0;
             setup.castling_rooks[index] = castling_rook(&setup, color, short, files, mode, rooks);
         }
     }
-    setup.en_passant = board.double_push_file.filter(|file| *file < files).and_then(|file| en_passant_square(&setup, file, files));
+    setup.en_passant = board
+        .double_push_file
+        .filter(|file| *file < files)
+        .and_then(|file| en_passant_square(&setup, file, files));
     setup
 }
 
 /// The rook that a castling flag means.
-fn castling_rook(setup: &Setup, color: Color, short: bool, files: u8, mode: CastlingMode, rooks: Option<RookFiles>) -> Option<Square> {
+fn castling_rook(
+    setup: &Setup,
+    color: Color,
+    short: bool,
+    files: u8,
+    mode: CastlingMode,
+    rooks: Option<RookFiles>,
+) -> Option<Square> {
     let back_rank = if color == Color::White { 0 } else { 7 };
-    let holds = |file: u8, role: Role| setup.board[Square::new(file, back_rank, files).index()] == Some(Piece { color, role });
+    let holds = |file: u8, role: Role| {
+        setup.board[Square::new(file, back_rank, files).index()] == Some(Piece { color, role })
+    };
     let king = (0..files).find(|file| holds(*file, Role::King))?;
     let file = match (mode, rooks) {
         (CastlingMode::Standard, _) => (king == 4).then_some(if short { files - 1 } else { 0 })?,
-        (CastlingMode::Chess960, Some(rooks)) => if short { rooks.short } else { rooks.long },
-        (CastlingMode::Chess960, None) if short => (king + 1..files).rev().find(|file| holds(*file, Role::Rook))?,
+        (CastlingMode::Chess960, Some(rooks)) => {
+            if short {
+                rooks.short
+            } else {
+                rooks.long
+            }
+        }
+        (CastlingMode::Chess960, None) if short => (king + 1..files)
+            .rev()
+            .find(|file| holds(*file, Role::Rook))?,
         (CastlingMode::Chess960, None) => (0..king).find(|file| holds(*file, Role::Rook))?,
     };
     (file < files && holds(file, Role::Rook)).then(|| Square::new(file, back_rank, files))
@@ -307,10 +408,26 @@ fn castling_rook(setup: &Setup, color: Color, short: bool, files: u8, mode: Cast
 
 /// The square behind a pawn that has just made a double step, if a pawn stands beside it that could take it.
 fn en_passant_square(setup: &Setup, file: u8, files: u8) -> Option<Square> {
-    let (pushed_rank, target_rank) = if setup.turn == Color::White { (4, 5) } else { (3, 2) };
-    let pawn = |file: u8, color: Color| setup.board[Square::new(file, pushed_rank, files).index()] == Some(Piece { color, role: Role::Pawn });
-    let beside = [file.checked_sub(1), Some(file + 1).filter(|file| *file < files)];
-    let can_take = beside.into_iter().flatten().any(|file| pawn(file, setup.turn));
+    let (pushed_rank, target_rank) = if setup.turn == Color::White {
+        (4, 5)
+    } else {
+        (3, 2)
+    };
+    let pawn = |file: u8, color: Color| {
+        setup.board[Square::new(file, pushed_rank, files).index()]
+            == Some(Piece {
+                color,
+                role: Role::Pawn,
+            })
+    };
+    let beside = [
+        file.checked_sub(1),
+        Some(file + 1).filter(|file| *file < files),
+    ];
+    let can_take = beside
+        .into_iter()
+        .flatten()
+        .any(|file| pawn(file, setup.turn));
     (pawn(file, !setup.turn) && can_take).then(|| Square::new(file, target_rank, files))
 }
 
@@ -342,7 +459,10 @@ pub fn rook_files(board: &Style12) -> Option<RookFiles> {
     let king = rank.find('K')?;
     let long = rank[..king].rfind('R')?;
     let short = king + rank[king..].find('R')?;
-    Some(RookFiles { short: u8::try_from(short).ok()?, long: u8::try_from(long).ok()? })
+    Some(RookFiles {
+        short: u8::try_from(short).ok()?,
+        long: u8::try_from(long).ok()?,
+    })
 }
 
 /// Whether a position has the pieces, the side to move and (if given) the hands of a board.
@@ -362,27 +482,47 @@ pub fn same_placement(position: &Position, board: &Style12, hands: Option<(&Hand
                 }
             })
     });
-    ranks_agree && hands.is_none_or(|(white, black)| same_hand(position, Color::White, white) && same_hand(position, Color::Black, black))
+    ranks_agree
+        && hands.is_none_or(|(white, black)| {
+            same_hand(position, Color::White, white) && same_hand(position, Color::Black, black)
+        })
 }
 
 fn same_hand(position: &Position, color: Color, hand: &Hand) -> bool {
     let counted = |role: Role| hand.0.chars().filter(|c| *c == role.upper_char()).count();
-    let roles = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
-    roles.iter().all(|role| usize::from(position.pocket(color, *role)) == counted(*role))
+    let roles = [
+        Role::Pawn,
+        Role::Knight,
+        Role::Bishop,
+        Role::Rook,
+        Role::Queen,
+    ];
+    roles
+        .iter()
+        .all(|role| usize::from(position.pocket(color, *role)) == counted(*role))
 }
 
 /// The legal move that leads from a position to a board, if there is one.
 ///
 /// The move's own text is tried first; should it not read, every legal move is tried. Hands are compared when given.
 #[must_use]
-pub fn move_to(position: &Position, board: &Style12, hands: Option<(&Hand, &Hand)>) -> Option<(Move, Position)> {
+pub fn move_to(
+    position: &Position,
+    board: &Style12,
+    hands: Option<(&Hand, &Hand)>,
+) -> Option<(Move, Position)> {
     let leads_there = |candidate: Move| {
         let mut after = position.clone();
         after.play(candidate).ok()?;
         same_placement(&after, board, hands).then_some((candidate, after))
     };
-    let named = board.last_san.as_deref().and_then(|san| position.parse_san(san).ok());
-    named.and_then(leads_there).or_else(|| position.legal_moves().iter().copied().find_map(leads_there))
+    let named = board
+        .last_san
+        .as_deref()
+        .and_then(|san| position.parse_san(san).ok());
+    named
+        .and_then(leads_there)
+        .or_else(|| position.legal_moves().iter().copied().find_map(leads_there))
 }
 
 /// Plies from the first position to a board, by its move number.
@@ -396,13 +536,23 @@ pub fn ply(board: &Style12) -> u32 {
 pub fn move_text(position: &Position, m: Move) -> String {
     let files = position.variant().files();
     match position.kind(m) {
-        MoveKind::Normal { from, to, promotion } => {
-            let promotion = promotion.map(|role| format!("={}", role.char())).unwrap_or_default();
+        MoveKind::Normal {
+            from,
+            to,
+            promotion,
+        } => {
+            let promotion = promotion
+                .map(|role| format!("={}", role.char()))
+                .unwrap_or_default();
             format!("{}{}{promotion}", from.name(files), to.name(files))
         }
         MoveKind::EnPassant { from, to } => format!("{}{}", from.name(files), to.name(files)),
         MoveKind::Castle { king, rook } => {
-            if rook.file(files) > king.file(files) { "o-o".to_owned() } else { "o-o-o".to_owned() }
+            if rook.file(files) > king.file(files) {
+                "o-o".to_owned()
+            } else {
+                "o-o-o".to_owned()
+            }
         }
         MoveKind::Drop { role, to } => format!("{}@{}", role.upper_char(), to.name(files)),
     }
@@ -412,8 +562,13 @@ pub fn move_text(position: &Position, m: Move) -> String {
 ///
 /// # Errors
 /// [`ChallengeRefusal::BadRequest`] for what an ICS cannot offer.
-pub fn match_command(request: &ChallengeRequest, numbered_offers: bool) -> Result<String, ChallengeRefusal> {
-    let bad = |words: &str| ChallengeRefusal::BadRequest { words: words.to_owned() };
+pub fn match_command(
+    request: &ChallengeRequest,
+    numbered_offers: bool,
+) -> Result<String, ChallengeRefusal> {
+    let bad = |words: &str| ChallengeRefusal::BadRequest {
+        words: words.to_owned(),
+    };
     let kind = match (request.variant, request.castling_mode) {
         (Variant::Chess, CastlingMode::Standard) => FicsVariant::Standard,
         (Variant::Chess, CastlingMode::Chess960) => FicsVariant::FischerRandom,
@@ -424,14 +579,23 @@ pub fn match_command(request: &ChallengeRequest, numbered_offers: bool) -> Resul
         _ => return Err(bad("this server has no such variant")),
     };
     let (minutes, increment) = match request.time_control {
-        TimeControl::Clock { initial, increment } if initial.as_secs().is_multiple_of(60) && initial.subsec_nanos() == 0 => {
+        TimeControl::Clock { initial, increment }
+            if initial.as_secs().is_multiple_of(60) && initial.subsec_nanos() == 0 =>
+        {
             (initial.as_secs() / 60, increment.as_secs())
         }
         TimeControl::Clock { .. } => return Err(bad("this server knows whole minutes only")),
         TimeControl::Unlimited => (0, 0),
-        TimeControl::Correspondence { .. } => return Err(bad("this server has no correspondence games")),
+        TimeControl::Correspondence { .. } => {
+            return Err(bad("this server has no correspondence games"));
+        }
     };
-    let mut words = vec!["match".to_owned(), request.opponent.as_str().to_owned(), minutes.to_string(), increment.to_string()];
+    let mut words = vec![
+        "match".to_owned(),
+        request.opponent.as_str().to_owned(),
+        minutes.to_string(),
+        increment.to_string(),
+    ];
     words.push(if request.rated { "r" } else { "u" }.to_owned());
     match request.color {
         ColorChoice::White => words.push("w".to_owned()),
@@ -451,7 +615,10 @@ pub fn seek_command(seek: &SeekConfig) -> String {
     let rated = if seek.rated { "r" } else { "u" };
     let kind = seek.variant.word(true);
     let space = if kind.is_empty() { "" } else { " " };
-    format!("seek {} {} {rated}{space}{kind} m", seek.minutes, seek.increment_s)
+    format!(
+        "seek {} {} {rated}{space}{kind} m",
+        seek.minutes, seek.increment_s
+    )
 }
 
 /// Our answer to an offer in a game: by number where the server numbers offers, else by its kind.

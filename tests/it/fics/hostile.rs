@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use seneschal::platform::AccountEvent;
+use seneschal::game::{ChatRoom, GameCommand, GameEvent, OfferKind, PlayMove};
+use seneschal::lobby::DeclineReason;
 use seneschal::platform::fics::line::{LINE_BYTES_MAX, UNBROKEN_BYTES_MAX};
-use seneschal::platform::fics::protocol::Protocol;
+use seneschal::platform::fics::protocol::{Output, Protocol};
 use seneschal::platform::fics::wire;
+use seneschal::platform::{AccountCommand, AccountEvent};
+use seneschal::rules::{Position, Variant};
 use tokio::time::Instant;
 
 use super::fake_ics::Dialect;
@@ -31,14 +34,25 @@ async fn e42_long_and_broken_input_is_bounded() {
     bot.state_with(1).await;
     // A stream without a newline is not an ICS: the connection goes, with a reason, and a new one comes.
     server.raw(OWN, &vec![b'y'; UNBROKEN_BYTES_MAX + 1]);
-    let words = bot.event(|event| if let AccountEvent::Offline { words, .. } = event { Some(words.clone()) } else { None }).await;
+    let words = bot
+        .event(|event| {
+            if let AccountEvent::Offline { words, .. } = event {
+                Some(words.clone())
+            } else {
+                None
+            }
+        })
+        .await;
     assert!(words.contains("no newline"), "{words}");
     bot.snapshot().await;
     bot.stop().await;
 
     // The same before the login, and a telnet command that never ends.
-    for bytes in [vec![b'z'; 200_000], [vec![0xff, 0xfa], vec![b'q'; 5000]].concat()] {
-        let mut protocol = Protocol::new(config(), 1);
+    for bytes in [
+        vec![b'z'; 200_000],
+        [vec![0xff, 0xfa], vec![b'q'; 5000]].concat(),
+    ] {
+        let mut protocol = Protocol::new(config(), None, 1);
         let now = Instant::now();
         protocol.connected(now, 0);
         let outcome = bytes.chunks(100).try_for_each(|chunk| {
@@ -74,7 +88,10 @@ fn every_prefix_of_every_line_is_read_without_panic() {
 
 /// How many lines to mutate: `SENESCHAL_MUTATIONS`, or a number that takes a second.
 fn mutations() -> u64 {
-    std::env::var("SENESCHAL_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000)
+    std::env::var("SENESCHAL_MUTATIONS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(20_000)
 }
 
 #[test]
@@ -88,25 +105,100 @@ fn mutated_lines_neither_panic_nor_pile_up() {
         for _ in 0..rng.random_range(0..5) {
             mutate(&mut bytes, &lines, &mut rng);
         }
-        bytes.extend_from_slice([&b"\n\r"[..], b"\n", b"\r\n", b"\n\rfics% ", b""][rng.random_range(0..5)]);
-        if transcript.protocol.received(&bytes, transcript.now).is_err() {
-            transcript = Transcript::ready(OWN);
+        bytes.extend_from_slice(
+            [&b"\n\r"[..], b"\n", b"\r\n", b"\n\rfics% ", b""][rng.random_range(0..5)],
+        );
+        if transcript
+            .protocol
+            .received(&bytes, transcript.now)
+            .is_err()
+        {
+            transcript = another(&mut rng);
         }
         transcript.advance(Duration::from_millis(rng.random_range(0..60)));
         for output in transcript.take() {
             outputs += 1;
             // A connection that is given up is followed by another.
-            if matches!(output, seneschal::platform::fics::protocol::Output::Close { .. }) {
-                transcript = Transcript::ready(OWN);
-                break;
+            match output {
+                Output::Close { .. } => {
+                    transcript = another(&mut rng);
+                    break;
+                }
+                other => command(&mut transcript, &other, &mut rng),
             }
         }
         if round % 64 == 0 {
             transcript.sent();
         }
-        assert!(transcript.protocol.held() < HELD_MAX, "after {round} lines: {}", transcript.protocol.held());
+        assert!(
+            transcript.protocol.held() < HELD_MAX,
+            "after {round} lines: {}",
+            transcript.protocol.held()
+        );
     }
     assert!(outputs > 0);
+}
+
+/// Another connection, mostly past the login.
+fn another(rng: &mut SmallRng) -> Transcript {
+    if rng.random_bool(0.8) {
+        Transcript::ready(OWN)
+    } else {
+        Transcript::new(config())
+    }
+}
+
+/// A daemon that does anything.
+fn command(transcript: &mut Transcript, output: &Output, rng: &mut SmallRng) {
+    let now = transcript.now;
+    match output {
+        Output::Account(AccountEvent::Challenged(offer)) => {
+            let id = offer.id.clone();
+            let command = match rng.random_range(0..4) {
+                0 => AccountCommand::Accept(id),
+                1 => AccountCommand::Decline {
+                    id,
+                    reason: DeclineReason::Later,
+                },
+                2 => AccountCommand::Cancel(id),
+                _ => AccountCommand::Resume(offer.opponent.name.clone()),
+            };
+            transcript.protocol.account_command(command, now);
+        }
+        Output::Game {
+            id,
+            event: GameEvent::Full { state, .. } | GameEvent::State(state),
+        } => {
+            let command = match rng.random_range(0..6) {
+                0 => GameCommand::Resync,
+                1 => GameCommand::Answer {
+                    offer: OfferKind::Draw,
+                    accept: rng.random(),
+                },
+                2 => GameCommand::Answer {
+                    offer: OfferKind::Takeback,
+                    accept: rng.random(),
+                },
+                3 => GameCommand::Say {
+                    room: ChatRoom::Players,
+                    text: "hello".to_owned(),
+                },
+                4 => GameCommand::CallFlag,
+                _ => {
+                    let position = Position::start(Variant::Chess);
+                    let m = position.legal_moves()[rng.random_range(0..20)];
+                    GameCommand::Play(Box::new(PlayMove {
+                        position,
+                        m,
+                        ply: state.moves.len(),
+                        offer_draw: rng.random(),
+                    }))
+                }
+            };
+            transcript.protocol.game_command(id, command, now);
+        }
+        _ => {}
+    }
 }
 
 fn mutate(bytes: &mut Vec<u8>, lines: &[String], rng: &mut SmallRng) {

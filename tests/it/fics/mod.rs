@@ -20,7 +20,9 @@ use secrecy::SecretString;
 use seneschal::game::{GameCommand, GameEvent, GameId, GameStart, GameState, PlayMove};
 use seneschal::lobby::{Challenge, ChallengeId, DeclineReason};
 use seneschal::platform::fics::{FicsConfig, FicsShared, FicsVariant, connect_with};
-use seneschal::platform::{AccountCommand, AccountEvent, AccountLink, ClientEnd, GameLink, GameNotice, Snapshot};
+use seneschal::platform::{
+    AccountCommand, AccountEvent, AccountLink, ClientEnd, GameLink, GameNotice, Snapshot,
+};
 use seneschal::rules::Position;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -41,7 +43,6 @@ fn config() -> FicsConfig {
     FicsConfig {
         host: "127.0.0.1".to_owned(),
         handle: OWN.to_owned(),
-        password: Some(SecretString::from("secret".to_owned())),
         variants: vec![
             FicsVariant::Standard,
             FicsVariant::Crazyhouse,
@@ -77,9 +78,23 @@ struct Bot {
 
 impl Bot {
     fn start(server: &FakeIcs, config: FicsConfig) -> Bot {
+        Bot::start_with(server, config, "secret")
+    }
+
+    fn start_with(server: &FakeIcs, config: FicsConfig, password: &str) -> Bot {
         config.validate().expect("the tests' configs are valid");
-        let (link, client) = connect_with(config, FicsShared { seed: 7 }, server.connector());
-        Bot { link: Some(link), events: VecDeque::new(), game: None, task: tokio::spawn(client), seen: Vec::new() }
+        let shared = FicsShared {
+            password: Some(SecretString::from(password.to_owned())),
+            seed: 7,
+        };
+        let (link, client) = connect_with(config, shared, server.connector());
+        Bot {
+            link: Some(link),
+            events: VecDeque::new(),
+            game: None,
+            task: tokio::spawn(client),
+            seen: Vec::new(),
+        }
     }
 
     /// Starts and waits until the account is reconciled.
@@ -101,7 +116,9 @@ impl Bot {
                 Some(event) => event,
                 None => {
                     let link = self.link.as_mut().expect("not stopped yet");
-                    let received = timeout(LIMIT, link.events.recv()).await.unwrap_or_else(|_| panic!("no such event in time; seen: {:?}", self.seen));
+                    let received = timeout(LIMIT, link.events.recv())
+                        .await
+                        .unwrap_or_else(|_| panic!("no such event in time; seen: {:?}", self.seen));
                     received.expect("the client runs").event
                 }
             };
@@ -145,7 +162,11 @@ impl Bot {
     }
 
     async fn decline(&self, id: &ChallengeId, reason: DeclineReason) {
-        self.command(AccountCommand::Decline { id: id.clone(), reason }).await;
+        self.command(AccountCommand::Decline {
+            id: id.clone(),
+            reason,
+        })
+        .await;
     }
 
     async fn started(&mut self) -> GameNotice {
@@ -159,7 +180,10 @@ impl Bot {
     /// Opens a game and takes its first full state.
     async fn open(&mut self, id: &GameId) -> (GameStart, GameState) {
         self.link_game(id).await;
-        match self.game_event(|event| matches!(event, GameEvent::Full { .. })).await {
+        match self
+            .game_event(|event| matches!(event, GameEvent::Full { .. }))
+            .await
+        {
             GameEvent::Full { start, state } => (*start, state),
             other => panic!("{other:?}"),
         }
@@ -167,15 +191,26 @@ impl Bot {
 
     async fn link_game(&mut self, id: &GameId) {
         let (reply, answer) = oneshot::channel();
-        self.command(AccountCommand::OpenGame { id: id.clone(), reply }).await;
-        self.game = Some(timeout(LIMIT, answer).await.expect("an answer comes at once").expect("the client runs"));
+        self.command(AccountCommand::OpenGame {
+            id: id.clone(),
+            reply,
+        })
+        .await;
+        self.game = Some(
+            timeout(LIMIT, answer)
+                .await
+                .expect("an answer comes at once")
+                .expect("the client runs"),
+        );
     }
 
     /// The next event of the open game that fits; others are skipped.
     async fn game_event(&mut self, fits: impl Fn(&GameEvent) -> bool) -> GameEvent {
         let game = self.game.as_mut().expect("a game is open");
         loop {
-            let received = timeout(LIMIT, game.events.recv()).await.expect("a game event comes in time");
+            let received = timeout(LIMIT, game.events.recv())
+                .await
+                .expect("a game event comes in time");
             let event = received.expect("the game's link is open").event;
             if fits(&event) {
                 return event;
@@ -208,30 +243,48 @@ impl Bot {
 
     async fn game_command(&self, command: GameCommand) {
         let game = self.game.as_ref().expect("a game is open");
-        game.commands.send(command).await.expect("the client serves the game");
+        game.commands
+            .send(command)
+            .await
+            .expect("the client serves the game");
     }
 
     /// Plays a move given in UCI notation in the position after `state`.
     async fn play(&self, start: &GameStart, state: &GameState, uci: &str) {
         let position = position_of(start, state);
         let m = position.parse_uci(uci).expect("the test plays legal moves");
-        let play = PlayMove { position, m, ply: state.moves.len(), offer_draw: false };
+        let play = PlayMove {
+            position,
+            m,
+            ply: state.moves.len(),
+            offer_draw: false,
+        };
         self.game_command(GameCommand::Play(Box::new(play))).await;
     }
 
     /// Lets go of the account and waits for the client's end.
     async fn stop(mut self) -> ClientEnd {
         self.link = None;
-        timeout(LIMIT, self.task).await.expect("the client ends in time").expect("the client does not panic")
+        timeout(LIMIT, self.task)
+            .await
+            .expect("the client ends in time")
+            .expect("the client does not panic")
     }
 }
 
 /// The position that a state means.
 fn position_of(start: &GameStart, state: &GameState) -> Position {
-    let fen = state.base_fen.clone().or_else(|| start.initial_fen.clone()).unwrap_or_else(|| start.variant.start_fen().to_owned());
-    let mut position = Position::from_fen(start.variant, start.castling_mode, &fen).expect("the client sends readable FENs");
+    let fen = state
+        .base_fen
+        .clone()
+        .or_else(|| start.initial_fen.clone())
+        .unwrap_or_else(|| start.variant.start_fen().to_owned());
+    let mut position = Position::from_fen(start.variant, start.castling_mode, &fen)
+        .expect("the client sends readable FENs");
     for uci in &state.moves {
-        let m = position.parse_uci(uci).expect("the client sends legal moves");
+        let m = position
+            .parse_uci(uci)
+            .expect("the client sends legal moves");
         position.play(m).expect("legal");
     }
     position
@@ -247,7 +300,11 @@ async fn game(server: &FakeIcs, terms: &str) -> (Bot, fake_ics::Player, GameStar
     game_with(server, config(), terms).await
 }
 
-async fn game_with(server: &FakeIcs, config: FicsConfig, terms: &str) -> (Bot, fake_ics::Player, GameStart, GameState) {
+async fn game_with(
+    server: &FakeIcs,
+    config: FicsConfig,
+    terms: &str,
+) -> (Bot, fake_ics::Player, GameStart, GameState) {
     let mut bot = Bot::ready(server, config).await;
     let player = server.player(OTHER);
     player.send(&format!("match {OWN} {terms}"));
@@ -257,4 +314,3 @@ async fn game_with(server: &FakeIcs, config: FicsConfig, terms: &str) -> (Bot, f
     let (start, state) = bot.open(&notice.id).await;
     (bot, player, start, state)
 }
-

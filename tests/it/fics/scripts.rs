@@ -18,8 +18,9 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use secrecy::SecretString;
-use seneschal::game::{ChatRoom, GameCommand, GameEvent, GameStart, GameState, OfferKind, PlayMove, PlayerName};
+use seneschal::game::{
+    ChatRoom, GameCommand, GameEvent, GameStart, GameState, OfferKind, PlayMove, PlayerName,
+};
 use seneschal::lobby::{ChallengeId, DeclineReason};
 use seneschal::platform::fics::FicsConfig;
 use seneschal::platform::fics::protocol::{Next, Output};
@@ -36,7 +37,15 @@ fn scripts() -> Vec<(String, String)> {
     let mut scripts: Vec<(String, String)> = std::fs::read_dir(folder())
         .expect("the scripts are there")
         .map(|entry| entry.expect("readable").path())
-        .map(|path| (path.file_name().expect("a file").to_string_lossy().into_owned(), std::fs::read_to_string(&path).expect("text")))
+        .map(|path| {
+            (
+                path.file_name()
+                    .expect("a file")
+                    .to_string_lossy()
+                    .into_owned(),
+                std::fs::read_to_string(&path).expect("text"),
+            )
+        })
         .collect();
     scripts.sort();
     scripts
@@ -68,12 +77,20 @@ impl Run {
     fn collect(&mut self) {
         for output in self.transcript.take() {
             match &output {
-                Output::Account(AccountEvent::Challenged(offer)) => self.challenge = Some(offer.id.clone()),
-                Output::Game { event: GameEvent::Full { start, state }, .. } => {
+                Output::Account(AccountEvent::Challenged(offer)) => {
+                    self.challenge = Some(offer.id.clone())
+                }
+                Output::Game {
+                    event: GameEvent::Full { start, state },
+                    ..
+                } => {
                     self.start = Some((**start).clone());
                     self.state = Some(state.clone());
                 }
-                Output::Game { event: GameEvent::State(state), .. } => self.state = Some(state.clone()),
+                Output::Game {
+                    event: GameEvent::State(state),
+                    ..
+                } => self.state = Some(state.clone()),
                 _ => {}
             }
             self.summary.add(&output);
@@ -86,10 +103,17 @@ impl Run {
         let words: Vec<&str> = text.split(' ').collect();
         let now = self.transcript.now;
         let challenge = self.challenge.clone();
-        let account = |run: &mut Run, command| run.transcript.protocol.account_command(command, now);
+        let account =
+            |run: &mut Run, command| run.transcript.protocol.account_command(command, now);
         match words[..] {
             ["accept"] => account(self, AccountCommand::Accept(challenge.expect("challenged"))),
-            ["decline"] => account(self, AccountCommand::Decline { id: challenge.expect("challenged"), reason: DeclineReason::Variant }),
+            ["decline"] => account(
+                self,
+                AccountCommand::Decline {
+                    id: challenge.expect("challenged"),
+                    reason: DeclineReason::Variant,
+                },
+            ),
             ["cancel"] => account(self, AccountCommand::Cancel(challenge.expect("challenged"))),
             ["resume", name] => account(self, AccountCommand::Resume(PlayerName::new(name))),
             ["reconcile"] => account(self, AccountCommand::Reconcile),
@@ -114,8 +138,15 @@ impl Run {
         let command = match words[..] {
             ["play", uci] => {
                 let position = position_of(&start, &state);
-                let m = position.parse_uci(uci).expect("the script plays legal moves");
-                GameCommand::Play(Box::new(PlayMove { position, m, ply: state.moves.len(), offer_draw: false }))
+                let m = position
+                    .parse_uci(uci)
+                    .expect("the script plays legal moves");
+                GameCommand::Play(Box::new(PlayMove {
+                    position,
+                    m,
+                    ply: state.moves.len(),
+                    offer_draw: false,
+                }))
             }
             ["answer", offer, answer] => {
                 let offer = match offer {
@@ -124,56 +155,101 @@ impl Run {
                     "abort" => OfferKind::Abort,
                     _ => OfferKind::Adjourn,
                 };
-                GameCommand::Answer { offer, accept: answer == "yes" }
+                GameCommand::Answer {
+                    offer,
+                    accept: answer == "yes",
+                }
             }
             ["draw"] => GameCommand::OfferDraw,
             ["resign"] => GameCommand::Resign,
             ["abort"] => GameCommand::Abort,
             ["flag"] => GameCommand::CallFlag,
             ["resync"] => GameCommand::Resync,
-            ["say", ref text @ ..] => GameCommand::Say { room: ChatRoom::Players, text: text.join(" ") },
+            ["say", ref text @ ..] => GameCommand::Say {
+                room: ChatRoom::Players,
+                text: text.join(" "),
+            },
             _ => panic!("no such command: {words:?}"),
         };
-        self.transcript.protocol.game_command(&start.id, command, self.transcript.now);
+        self.transcript
+            .protocol
+            .game_command(&start.id, command, self.transcript.now);
     }
 }
 
 fn controls(text: &str) -> String {
-    text.replace('\u{2415}', "\u{15}").replace('\u{2416}', "\u{16}").replace('\u{2417}', "\u{17}")
+    text.replace('\u{2415}', "\u{15}")
+        .replace('\u{2416}', "\u{16}")
+        .replace('\u{2417}', "\u{17}")
 }
 
 fn run(name: &str, text: &str) {
-    let toml: String = text.lines().filter_map(|line| line.strip_prefix("config ")).map(|line| format!("{line}\n")).collect();
-    let handle = if toml.contains("handle") || toml.contains("guest") { String::new() } else { "handle = \"Harbor\"\n".to_owned() };
+    let toml: String = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("config "))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let handle = if toml.contains("handle") || toml.contains("guest") {
+        String::new()
+    } else {
+        "handle = \"Harbor\"\n".to_owned()
+    };
     let kinds = "variants = [\"standard\", \"crazyhouse\", \"suicide\", \"losers\", \"atomic\", \"fischer_random\", \"wild\"]\n";
     let kinds = if toml.contains("variants") { "" } else { kinds };
-    let mut config: FicsConfig = toml::from_str(&format!("{kinds}{handle}{toml}")).unwrap_or_else(|error| panic!("{name}: {error}"));
-    config.password = (!config.guest).then(|| SecretString::from("secret".to_owned()));
+    let config: FicsConfig = toml::from_str(&format!("{kinds}{handle}{toml}"))
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
     let own = config.handle.clone();
     let from_login = text.lines().any(|line| line == "start login");
-    let transcript = if from_login { Transcript::new(config) } else { Transcript::ready_with(config) };
-    let mut run = Run { transcript, summary: Summary::new(&own), events: VecDeque::new(), sent: VecDeque::new(), challenge: None, start: None, state: None };
+    let transcript = if from_login {
+        Transcript::new(config)
+    } else {
+        Transcript::ready_with(config)
+    };
+    let mut run = Run {
+        transcript,
+        summary: Summary::new(&own),
+        events: VecDeque::new(),
+        sent: VecDeque::new(),
+        challenge: None,
+        start: None,
+        state: None,
+    };
     for (number, line) in text.lines().enumerate() {
         let place = format!("{name}:{}", number + 1);
         let (mark, rest) = line.split_once(' ').unwrap_or((line, ""));
         match mark {
             "" | "#" | "config" | "start" => {}
-            "<" => run.transcript.feed(format!("{}\n\r", controls(rest)).as_bytes()),
+            "<" => run
+                .transcript
+                .feed(format!("{}\n\r", controls(rest)).as_bytes()),
             "<~" => run.transcript.feed(controls(rest).as_bytes()),
-            "@" => run.transcript.advance(Duration::from_millis(rest.parse().expect("milliseconds"))),
+            "@" => run
+                .transcript
+                .advance(Duration::from_millis(rest.parse().expect("milliseconds"))),
             "!" => run.command(rest),
             "=" => {
                 run.collect();
-                assert_eq!(run.events.pop_front().as_deref(), Some(rest), "{place}; then {:?}", run.events);
+                assert_eq!(
+                    run.events.pop_front().as_deref(),
+                    Some(rest),
+                    "{place}; then {:?}",
+                    run.events
+                );
             }
             ">" => {
                 run.collect();
-                assert_eq!(run.sent.pop_front().as_deref(), Some(rest), "{place}; then {:?}", run.sent);
+                assert_eq!(
+                    run.sent.pop_front().as_deref(),
+                    Some(rest),
+                    "{place}; then {:?}",
+                    run.sent
+                );
             }
             ">>" => {
                 run.collect();
                 let skipped = run.sent.iter().position(|sent| sent == rest);
-                let skipped = skipped.unwrap_or_else(|| panic!("{place}: not sent; {:?}", run.sent));
+                let skipped =
+                    skipped.unwrap_or_else(|| panic!("{place}: not sent; {:?}", run.sent));
                 run.sent.drain(..=skipped);
             }
             _ => panic!("{place}: {line}"),
@@ -181,9 +257,17 @@ fn run(name: &str, text: &str) {
     }
     run.transcript.advance(Duration::from_millis(500));
     run.collect();
-    assert!(run.events.is_empty(), "{name}: events left over: {:?}", run.events);
+    assert!(
+        run.events.is_empty(),
+        "{name}: events left over: {:?}",
+        run.events
+    );
     run.sent.retain(|line| !line.starts_with("mk_"));
-    assert!(run.sent.is_empty(), "{name}: lines left over: {:?}", run.sent);
+    assert!(
+        run.sent.is_empty(),
+        "{name}: lines left over: {:?}",
+        run.sent
+    );
 }
 
 #[test]

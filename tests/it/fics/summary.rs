@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use seneschal::game::{ChatRoom, CommandFailure, GameEnd, GameEvent, GameResult, GameSource, GameState, OfferKind, Offers, PlayerKind, TimeControl};
+use seneschal::game::{
+    ChatRoom, CommandFailure, GameEnd, GameEvent, GameResult, GameSource, GameState, OfferKind,
+    Offers, PlayerKind, TimeControl,
+};
 use seneschal::lobby::{Challenge, ChallengeDirection, ColorChoice, OfferedVariant};
 use seneschal::platform::AccountEvent;
 use seneschal::platform::fics::FicsConfig;
@@ -19,7 +22,7 @@ pub struct Transcript {
 
 impl Transcript {
     pub fn new(config: FicsConfig) -> Transcript {
-        let mut protocol = Protocol::new(config, 1);
+        let mut protocol = Protocol::new(config, Some("secret".to_owned().into()), 1);
         let now = Instant::now();
         protocol.connected(now, 1000);
         Transcript { protocol, now }
@@ -27,16 +30,24 @@ impl Transcript {
 
     /// Logged in, set up and reconciled; what came of that is forgotten.
     pub fn ready(name: &str) -> Transcript {
-        Transcript::ready_with(FicsConfig { handle: name.to_owned(), ..super::config() })
+        Transcript::ready_with(FicsConfig {
+            handle: name.to_owned(),
+            ..super::config()
+        })
     }
 
     pub fn ready_with(config: FicsConfig) -> Transcript {
         let name = config.handle.clone();
         let mut transcript = Transcript::new(config);
         transcript.feed(b"login: ");
-        transcript.feed(format!("**** Starting FICS session as {name}(C) ****\n\rfics% ").as_bytes());
+        transcript
+            .feed(format!("**** Starting FICS session as {name}(C) ****\n\rfics% ").as_bytes());
         for _ in 0..2 {
-            let marker = transcript.sent().into_iter().rfind(|line| line.starts_with("mk_")).expect("a marker is sent");
+            let marker = transcript
+                .sent()
+                .into_iter()
+                .rfind(|line| line.starts_with("mk_"))
+                .expect("a marker is sent");
             transcript.feed(format!("{marker}: Command not found.\n\rfics% ").as_bytes());
         }
         transcript.take();
@@ -46,7 +57,9 @@ impl Transcript {
     }
 
     pub fn feed(&mut self, bytes: &[u8]) {
-        self.protocol.received(bytes, self.now).expect("an ICS sends this");
+        self.protocol
+            .received(bytes, self.now)
+            .expect("an ICS sends this");
         // The silence after it.
         self.advance(Duration::from_millis(30));
     }
@@ -71,7 +84,11 @@ impl Transcript {
         while let Some(at) = self.protocol.send_at(self.now) {
             self.now = at;
             if let Some(line) = self.protocol.to_send(self.now) {
-                lines.push(if line.seal_answer { "(seal)".to_owned() } else { line.text });
+                lines.push(if line.seal_answer {
+                    "(seal)".to_owned()
+                } else {
+                    line.text
+                });
             }
         }
         lines
@@ -83,7 +100,10 @@ pub fn replay(own: &str, bytes: &[u8], piece: usize) -> String {
     let mut transcript = Transcript::ready(own);
     let mut summary = Summary::new(own);
     for chunk in bytes.chunks(piece) {
-        transcript.protocol.received(chunk, transcript.now).expect("an ICS sends this");
+        transcript
+            .protocol
+            .received(chunk, transcript.now)
+            .expect("an ICS sends this");
     }
     transcript.advance(Duration::from_secs(2));
     for output in transcript.take() {
@@ -102,11 +122,20 @@ pub struct Summary {
 
 impl Summary {
     pub fn new(own: &str) -> Summary {
-        Summary { own: own.to_owned(), lines: Vec::new(), moves: Vec::new(), known: None }
+        Summary {
+            own: own.to_owned(),
+            lines: Vec::new(),
+            moves: Vec::new(),
+            known: None,
+        }
     }
 
     fn name(&self, name: &str) -> String {
-        if name.eq_ignore_ascii_case(&self.own) { "us".to_owned() } else { name.to_owned() }
+        if name.eq_ignore_ascii_case(&self.own) {
+            "us".to_owned()
+        } else {
+            name.to_owned()
+        }
     }
 
     fn line(&mut self, line: String) {
@@ -144,10 +173,18 @@ impl Summary {
 
     fn account(&self, event: &AccountEvent) -> Option<String> {
         Some(match event {
-            AccountEvent::Online { name, is_bot } => format!("online {}{}", self.name(name.as_str()), if *is_bot { " computer" } else { "" }),
+            AccountEvent::Online { name, is_bot } => format!(
+                "online {}{}",
+                self.name(name.as_str()),
+                if *is_bot { " computer" } else { "" }
+            ),
             AccountEvent::Reconciled(snapshot) => {
                 let mut line = "reconciled".to_owned();
-                for (word, count) in [("games", snapshot.games.len()), ("incoming", snapshot.incoming.len()), ("outgoing", snapshot.outgoing.len())] {
+                for (word, count) in [
+                    ("games", snapshot.games.len()),
+                    ("incoming", snapshot.incoming.len()),
+                    ("outgoing", snapshot.outgoing.len()),
+                ] {
                     if count > 0 {
                         write!(line, " {word}={count}").expect("writing to a string");
                     }
@@ -159,20 +196,30 @@ impl Summary {
             }
             AccountEvent::Challenged(offer) => challenge(offer),
             AccountEvent::ChallengeCanceled(_) => "challenge gone".to_owned(),
-            AccountEvent::ChallengeDeclined { reason, .. } => format!("challenge declined ({reason:?})"),
-            AccountEvent::ChallengeCreated { challenge: offer, .. } => format!("created {}", challenge(offer)),
+            AccountEvent::ChallengeDeclined { reason, .. } => {
+                format!("challenge declined ({reason:?})")
+            }
+            AccountEvent::ChallengeCreated {
+                challenge: offer, ..
+            } => format!("created {}", challenge(offer)),
             AccountEvent::ChallengeRefused { refusal, .. } => format!("not created: {refusal:?}"),
             AccountEvent::AcceptFailed { words, .. } => format!("accept failed: {words}"),
             AccountEvent::GameStarted(notice) => {
                 let color = notice.color.map_or("?", color_word);
-                let opponent = notice.opponent.as_ref().map_or("?".to_owned(), |player| player.name.as_str().to_owned());
+                let opponent = notice
+                    .opponent
+                    .as_ref()
+                    .map_or("?".to_owned(), |player| player.name.as_str().to_owned());
                 let source = match &notice.source {
                     GameSource::Challenge => "challenge",
                     GameSource::Seek => "seek",
                     GameSource::Resumed => "resumed",
                     _ => "other",
                 };
-                format!("game {color} against {opponent} ({source}){}", if notice.playable { "" } else { " not playable" })
+                format!(
+                    "game {color} against {opponent} ({source}){}",
+                    if notice.playable { "" } else { " not playable" }
+                )
             }
             AccountEvent::GameFinished { .. } => return None,
             AccountEvent::Told { from, text } => format!("told by {from}: {text}"),
@@ -183,9 +230,21 @@ impl Summary {
     fn game(&mut self, event: &GameEvent) {
         match event {
             GameEvent::Full { start, state } => {
-                let kind = format!("{}{}", start.variant.uci_name(), if start.castling_mode == CastlingMode::Chess960 { "960" } else { "" });
+                let kind = format!(
+                    "{}{}",
+                    start.variant.uci_name(),
+                    if start.castling_mode == CastlingMode::Chess960 {
+                        "960"
+                    } else {
+                        ""
+                    }
+                );
                 let rated = if start.rated { "rated" } else { "unrated" };
-                let mut line = format!("full {kind} {} {} {rated}", color_word(start.color), start.time_control);
+                let mut line = format!(
+                    "full {kind} {} {} {rated}",
+                    color_word(start.color),
+                    start.time_control
+                );
                 if let Some(rating) = start.opponent.rating {
                     write!(line, " opponent={}", rating.points).expect("writing to a string");
                 }
@@ -206,8 +265,16 @@ impl Summary {
             }
             GameEvent::State(state) => self.state(state),
             GameEvent::Chatted(chat) => {
-                let room = if chat.room == ChatRoom::Players { "" } else { " to observers" };
-                let line = format!("{} says{room}: {}", self.name(chat.from.as_str()), chat.text);
+                let room = if chat.room == ChatRoom::Players {
+                    ""
+                } else {
+                    " to observers"
+                };
+                let line = format!(
+                    "{} says{room}: {}",
+                    self.name(chat.from.as_str()),
+                    chat.text
+                );
                 self.line(line);
             }
             GameEvent::OpponentLeft { .. } => self.line("opponent left".to_owned()),
@@ -239,7 +306,8 @@ impl Summary {
             let base = state.base_fen.as_deref().unwrap_or("the first position");
             self.line(format!("based on {base} after {}", state.moves.join(" ")));
         } else if state.moves.len() > known.moves.len() && state.moves.starts_with(&known.moves) {
-            self.moves.extend(state.moves[known.moves.len()..].iter().cloned());
+            self.moves
+                .extend(state.moves[known.moves.len()..].iter().cloned());
         } else if state.moves.len() < known.moves.len() {
             self.line(format!("taken back to {}", state.moves.len()));
         } else if state.moves != known.moves {
@@ -247,7 +315,12 @@ impl Summary {
         } else if state.offers == known.offers {
             self.line("repeated".to_owned());
         }
-        for (kind, word) in [(OfferKind::Draw, "draw"), (OfferKind::Takeback, "takeback"), (OfferKind::Abort, "abort"), (OfferKind::Adjourn, "adjourn")] {
+        for (kind, word) in [
+            (OfferKind::Draw, "draw"),
+            (OfferKind::Takeback, "takeback"),
+            (OfferKind::Abort, "abort"),
+            (OfferKind::Adjourn, "adjourn"),
+        ] {
             let (before, after) = (maker(&known.offers, kind), maker(&state.offers, kind));
             if before != after {
                 let by = after.map_or("nobody", color_word);
@@ -275,8 +348,12 @@ fn color_word(color: Color) -> &'static str {
 
 pub fn ended(end: &GameEnd) -> String {
     let result = match end.result {
-        GameResult::Decisive { winner: Color::White } => "1-0",
-        GameResult::Decisive { winner: Color::Black } => "0-1",
+        GameResult::Decisive {
+            winner: Color::White,
+        } => "1-0",
+        GameResult::Decisive {
+            winner: Color::Black,
+        } => "0-1",
         GameResult::Draw => "1/2-1/2",
         GameResult::NoResult => "*",
         GameResult::Unknown => "?",
@@ -285,16 +362,43 @@ pub fn ended(end: &GameEnd) -> String {
 }
 
 pub fn challenge(offer: &Challenge) -> String {
-    let direction = if offer.direction == ChallengeDirection::Incoming { "from" } else { "to" };
+    let direction = if offer.direction == ChallengeDirection::Incoming {
+        "from"
+    } else {
+        "to"
+    };
     let kind = match &offer.variant {
-        OfferedVariant::Known { variant, castling_mode } => {
-            format!("{}{}", variant.uci_name(), if *castling_mode == CastlingMode::Chess960 { "960" } else { "" })
+        OfferedVariant::Known {
+            variant,
+            castling_mode,
+        } => {
+            format!(
+                "{}{}",
+                variant.uci_name(),
+                if *castling_mode == CastlingMode::Chess960 {
+                    "960"
+                } else {
+                    ""
+                }
+            )
         }
         OfferedVariant::Unknown(word) => format!("unknown:{word}"),
     };
-    let mut line = format!("challenge {direction} {} {kind} {}", offer.opponent.name, offer.time_control);
+    let mut line = format!(
+        "challenge {direction} {} {kind} {}",
+        offer.opponent.name, offer.time_control
+    );
     if let Some(other) = offer.opponent_time_control {
-        write!(line, " against {}", if other == TimeControl::Unlimited { "0+0".to_owned() } else { other.to_string() }).expect("writing to a string");
+        write!(
+            line,
+            " against {}",
+            if other == TimeControl::Unlimited {
+                "0+0".to_owned()
+            } else {
+                other.to_string()
+            }
+        )
+        .expect("writing to a string");
     }
     line.push_str(if offer.rated { " rated" } else { " unrated" });
     match offer.color {
@@ -308,7 +412,13 @@ pub fn challenge(offer: &Challenge) -> String {
         _ => {}
     }
     if let Some(rating) = offer.opponent.rating {
-        write!(line, " ({}{})", rating.points, if rating.provisional { "?" } else { "" }).expect("writing to a string");
+        write!(
+            line,
+            " ({}{})",
+            rating.points,
+            if rating.provisional { "?" } else { "" }
+        )
+        .expect("writing to a string");
     }
     if offer.resumes_adjourned {
         line.push_str(" adjourned");

@@ -32,14 +32,27 @@ pub(super) enum LoginStep {
 impl Protocol {
     /// Looks at the unfinished line. `quiet`: nothing more came for a moment.
     pub(super) fn login_partial(&mut self, quiet: bool, now: Instant) {
-        let Phase::Login(step) = self.phase else { return };
+        let Phase::Login(step) = self.phase else {
+            return;
+        };
         let partial = self.assembler.partial();
         let question = partial.trim_end().to_ascii_lowercase();
         let asked = match step {
             // A banner may talk about the login; only a line of its own, or silence after it, is the question.
-            LoginStep::AwaitLogin if question == "login:" || (quiet && question.ends_with("login:")) => self.send_name(),
-            LoginStep::NameSent if question == "password:" || (quiet && question.ends_with("password:")) => self.send_password(),
-            LoginStep::NameSent if question.starts_with("press return to enter") && (question.ends_with(':') || quiet) => {
+            LoginStep::AwaitLogin
+                if question == "login:" || (quiet && question.ends_with("login:")) =>
+            {
+                self.send_name()
+            }
+            LoginStep::NameSent
+                if question == "password:" || (quiet && question.ends_with("password:")) =>
+            {
+                self.send_password()
+            }
+            LoginStep::NameSent
+                if question.starts_with("press return to enter")
+                    && (question.ends_with(':') || quiet) =>
+            {
                 self.press_return();
                 true
             }
@@ -55,7 +68,9 @@ impl Protocol {
 
     /// A whole line during the login.
     pub(super) fn login_line(&mut self, line: ServerLine, now: Instant) {
-        let Phase::Login(step) = self.phase else { return };
+        let Phase::Login(step) = self.phase else {
+            return;
+        };
         match line {
             ServerLine::Text(text) => {
                 let question = text.trim_end().to_ascii_lowercase();
@@ -67,20 +82,28 @@ impl Protocol {
             }
             ServerLine::NameUnregistered(name) => {
                 if !self.config.guest {
-                    self.refuse(format!("the server does not know the name {name:?}; going on would make it a guest"));
+                    self.refuse(format!(
+                        "the server does not know the name {name:?}; going on would make it a guest"
+                    ));
                 }
             }
             ServerLine::NameRegistered(name) => {
                 if self.config.guest {
-                    self.refuse(format!("the name {name:?} for a guest belongs to a registered player"));
+                    self.refuse(format!(
+                        "the name {name:?} for a guest belongs to a registered player"
+                    ));
                 }
             }
             ServerLine::PressReturn if step == LoginStep::NameSent => self.press_return(),
             ServerLine::GuestNamed(_) if !self.config.guest => {
-                self.refuse("the server makes us a guest although the account is registered".to_owned());
+                self.refuse(
+                    "the server makes us a guest although the account is registered".to_owned(),
+                );
             }
             ServerLine::InvalidPassword => self.refuse("the password is wrong".to_owned()),
-            ServerLine::NameRefused { words } => self.refuse(format!("the server does not take the name: {words}")),
+            ServerLine::NameRefused { words } => {
+                self.refuse(format!("the server does not take the name: {words}"))
+            }
             ServerLine::LoginRefused { words } => {
                 self.phase = Phase::Login(LoginStep::Failed);
                 self.next = Next::RetryAfter(REFUSED_PAUSE);
@@ -88,21 +111,29 @@ impl Protocol {
             }
             ServerLine::LoggedOut { words } => self.close(&words),
             ServerLine::Kicked => self.kicked(now),
-            ServerLine::OtherSessionClosed => info!("another session of this account was closed by our login"),
-            ServerLine::SessionStarted { handle, titles } => self.session_started(handle, &titles, now),
+            ServerLine::OtherSessionClosed => {
+                info!("another session of this account was closed by our login")
+            }
+            ServerLine::SessionStarted { handle, titles } => {
+                self.session_started(handle, &titles, now)
+            }
             _ => {}
         }
     }
 
     fn send_name(&mut self) -> bool {
-        let name = if self.config.handle.is_empty() { "guest".to_owned() } else { self.config.handle.clone() };
+        let name = if self.config.handle.is_empty() {
+            "guest".to_owned()
+        } else {
+            self.config.handle.clone()
+        };
         self.outbound.push(Lane::Control, &name);
         self.phase = Phase::Login(LoginStep::NameSent);
         true
     }
 
     fn send_password(&mut self) -> bool {
-        if let Some(password) = self.config.password.clone().filter(|_| !self.config.guest) {
+        if let Some(password) = self.password.clone().filter(|_| !self.config.guest) {
             self.outbound.push_secret(password.expose_secret());
             self.phase = Phase::Login(LoginStep::Entering);
         } else {
@@ -116,7 +147,10 @@ impl Protocol {
             self.outbound.push(Lane::Control, "");
             self.phase = Phase::Login(LoginStep::Entering);
         } else {
-            self.refuse("the server would let us in as a guest although the account is registered".to_owned());
+            self.refuse(
+                "the server would let us in as a guest although the account is registered"
+                    .to_owned(),
+            );
         }
     }
 
@@ -124,7 +158,9 @@ impl Protocol {
     fn refuse(&mut self, words: String) {
         self.phase = Phase::Login(LoginStep::Failed);
         warn!(words, "login failed");
-        self.next = Next::Stop { words: words.clone() };
+        self.next = Next::Stop {
+            words: words.clone(),
+        };
         self.close(&words);
     }
 
@@ -133,22 +169,39 @@ impl Protocol {
             return;
         }
         let has = |title: &str| titles.iter().any(|own| own == title);
-        self.own = Own { computer: has("C"), unregistered: has("U") || self.config.guest, handle };
+        self.own = Own {
+            computer: has("C"),
+            unregistered: has("U") || self.config.guest,
+            handle,
+        };
         if !self.config.guest {
             if has("U") {
-                self.refuse("the server let us in as a guest although the account is registered".to_owned());
+                self.refuse(
+                    "the server let us in as a guest although the account is registered".to_owned(),
+                );
                 return;
             }
             if !self.own.handle.eq_ignore_ascii_case(&self.config.handle) {
-                let words = format!("the server calls us {:?} instead of {:?}", self.own.handle, self.config.handle);
+                let words = format!(
+                    "the server calls us {:?} instead of {:?}",
+                    self.own.handle, self.config.handle
+                );
                 self.refuse(words);
                 return;
             }
             if self.config.computer_required && !self.own.computer {
-                warn!(handle = self.own.handle, "this account does not carry the computer mark: rated games are closed");
+                warn!(
+                    handle = self.own.handle,
+                    "this account does not carry the computer mark: rated games are closed"
+                );
             }
         }
-        info!(handle = self.own.handle, computer = self.own.computer, guest = self.own.unregistered, "logged in");
+        info!(
+            handle = self.own.handle,
+            computer = self.own.computer,
+            guest = self.own.unregistered,
+            "logged in"
+        );
         self.phase = Phase::Setup;
         self.phase_deadline = Some(now + SETUP_TIMEOUT);
         for command in self.config.login_commands() {

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use secrecy::SecretString;
 use tokio::time::Instant;
 use tracing::{debug, trace, warn};
 
@@ -110,6 +111,7 @@ enum Mark {
 #[derive(Debug)]
 pub struct Protocol {
     config: FicsConfig,
+    password: Option<SecretString>,
     rng: SmallRng,
     assembler: LineAssembler,
     outbound: Outbound,
@@ -143,7 +145,7 @@ pub struct Protocol {
 impl Protocol {
     /// An account that is not connected. `seed` drives the little randomness there is (timeseal).
     #[must_use]
-    pub fn new(config: FicsConfig, seed: u64) -> Protocol {
+    pub fn new(config: FicsConfig, password: Option<SecretString>, seed: u64) -> Protocol {
         let outbound = Outbound::new(config.pace());
         Protocol {
             rng: SmallRng::seed_from_u64(seed),
@@ -173,6 +175,7 @@ impl Protocol {
             bytes_in: 0,
             malformed: 0,
             config,
+            password,
         }
     }
 
@@ -199,7 +202,10 @@ impl Protocol {
     /// The connection is gone. Says what comes next.
     pub fn disconnected(&mut self, now: Instant) -> Next {
         if let Some(lost) = self.games.connection_lost() {
-            self.outputs.push_back(Output::Game { id: lost.id.clone(), event: GameEvent::LinkLost });
+            self.outputs.push_back(Output::Game {
+                id: lost.id.clone(),
+                event: GameEvent::LinkLost,
+            });
         }
         self.phase = Phase::Offline;
         self.phase_deadline = None;
@@ -270,8 +276,19 @@ impl Protocol {
     #[must_use]
     pub fn wake_at(&self) -> Option<Instant> {
         let in_session = [self.ping_at, self.lobby.wake_at(), self.seek_wake_at()];
-        let in_session = in_session.into_iter().flatten().filter(|_| matches!(self.phase, Phase::Ready | Phase::Listing));
-        [self.fold_deadline, self.phase_deadline, self.games.wake_at()].into_iter().flatten().chain(in_session).min()
+        let in_session = in_session
+            .into_iter()
+            .flatten()
+            .filter(|_| matches!(self.phase, Phase::Ready | Phase::Listing));
+        [
+            self.fold_deadline,
+            self.phase_deadline,
+            self.games.wake_at(),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(in_session)
+        .min()
     }
 
     /// When [`Protocol::to_send`] is worth asking; `None` with nothing waiting.
@@ -289,7 +306,8 @@ impl Protocol {
     /// Whether a game is on, or was when the connection was lost and is not settled yet.
     #[must_use]
     pub fn knows(&self, id: &GameId) -> bool {
-        self.games.notice().is_some_and(|notice| notice.id == *id) || self.games.lost().is_some_and(|lost| lost.id == *id)
+        self.games.notice().is_some_and(|notice| notice.id == *id)
+            || self.games.lost().is_some_and(|lost| lost.id == *id)
     }
 
     /// The next event for the daemon.
@@ -310,7 +328,9 @@ impl Protocol {
             trace!("> {}", line.text);
         }
         if self.config.timeseal {
-            let milliseconds = self.connected_at.map_or(0, |at| u64::try_from(now.duration_since(at).as_millis()).unwrap_or(0));
+            let milliseconds = self.connected_at.map_or(0, |at| {
+                u64::try_from(now.duration_since(at).as_millis()).unwrap_or(0)
+            });
             if line.seal_answer {
                 return timeseal::answer(milliseconds, &mut self.rng);
             }
@@ -323,7 +343,9 @@ impl Protocol {
 
     /// What must go out before anything else on a connection, if anything.
     pub fn introduction(&mut self) -> Option<Vec<u8>> {
-        self.config.timeseal.then(|| timeseal::introduction(0, &mut self.rng))
+        self.config
+            .timeseal
+            .then(|| timeseal::introduction(0, &mut self.rng))
     }
 
     /// Asks the server to let us go. Seeks are withdrawn first.
@@ -364,7 +386,12 @@ impl Protocol {
     /// Bytes and entries held in buffers and books, for tests of the bounds.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.assembler.buffered_bytes() + self.outbound.waiting() + self.outputs.len() + self.lobby.len() + self.markers.len() + self.computers.len()
+        self.assembler.buffered_bytes()
+            + self.outbound.waiting()
+            + self.outputs.len()
+            + self.lobby.len()
+            + self.markers.len()
+            + self.computers.len()
     }
 
     /// Carries out a command about the account; opening games is the client's part.
@@ -396,7 +423,8 @@ impl Protocol {
             return;
         }
         for line in chat_lines(text, config::CHAT_CHARS_MAX, 6) {
-            self.outbound.push(Lane::Chat, &format!("tell {} {line}", to.as_str()));
+            self.outbound
+                .push(Lane::Chat, &format!("tell {} {line}", to.as_str()));
         }
     }
 
@@ -422,7 +450,10 @@ impl Protocol {
     /// A line after the login.
     fn session_line(&mut self, line: ServerLine, now: Instant) {
         match line {
-            ServerLine::Empty | ServerLine::Continuation | ServerLine::SeekAd | ServerLine::Staff(_) => {}
+            ServerLine::Empty
+            | ServerLine::Continuation
+            | ServerLine::SeekAd
+            | ServerLine::Staff(_) => {}
             ServerLine::Speech(speech) => self.speech(&speech),
             ServerLine::UnknownCommand(word) => self.unknown_command(&word, now),
             ServerLine::SettingUnknown(name) => {
@@ -448,7 +479,10 @@ impl Protocol {
 
     /// Sentences that matter only by their context.
     fn text(&mut self, text: &str, now: Instant) {
-        if let Some(name) = text.strip_prefix("--** ").and_then(|rest| rest.strip_suffix(" is a computer **--")) {
+        if let Some(name) = text
+            .strip_prefix("--** ")
+            .and_then(|rest| rest.strip_suffix(" is a computer **--"))
+        {
             self.note_computer(name);
         } else if text.starts_with("You can \"accept\"") {
             self.challenge_paragraph_ended(now);
@@ -479,10 +513,17 @@ impl Protocol {
         if self.game_speech(speech) {
             return;
         }
-        let owner = self.config.owners.iter().any(|owner| owner.eq_ignore_ascii_case(&speech.from));
+        let owner = self
+            .config
+            .owners
+            .iter()
+            .any(|owner| owner.eq_ignore_ascii_case(&speech.from));
         // A guest may wear any free name, so only a registered owner is one.
         if owner && speech.channel == Channel::Tell && !speech.unregistered {
-            let told = AccountEvent::Told { from: PlayerName::new(speech.from.clone()), text: speech.text.clone() };
+            let told = AccountEvent::Told {
+                from: PlayerName::new(speech.from.clone()),
+                text: speech.text.clone(),
+            };
             self.account(told);
         } else {
             trace!(from = speech.from, "words of somebody else");
@@ -492,15 +533,28 @@ impl Protocol {
     /// Another session took the account over. The first time we stay away for a while, the second time for good.
     fn kicked(&mut self, now: Instant) {
         let pause = Duration::from_secs(self.config.kicked_pause_s);
-        let again = self.kicked_at.replace(now).is_some_and(|at| now.duration_since(at) < pause * 2 + Duration::from_secs(60));
+        let again = self
+            .kicked_at
+            .replace(now)
+            .is_some_and(|at| now.duration_since(at) < pause * 2 + Duration::from_secs(60));
         let words = "another session logged in to this account".to_owned();
-        self.next = if pause.is_zero() || again { Next::Stop { words: words.clone() } } else { Next::RetryAfter(pause) };
+        self.next = if pause.is_zero() || again {
+            Next::Stop {
+                words: words.clone(),
+            }
+        } else {
+            Next::RetryAfter(pause)
+        };
         self.close(&words);
     }
 
     /// An answer to a marker, or to a move that came after its game.
     fn unknown_command(&mut self, word: &str, now: Instant) {
-        let number = word.split_ascii_whitespace().last().and_then(|word| word.strip_prefix("mk_")).and_then(|digits| digits.parse::<u32>().ok());
+        let number = word
+            .split_ascii_whitespace()
+            .last()
+            .and_then(|word| word.strip_prefix("mk_"))
+            .and_then(|digits| digits.parse::<u32>().ok());
         let Some(number) = number else {
             self.unknown_word(word, now);
             return;
@@ -529,12 +583,20 @@ impl Protocol {
             self.markers.pop_front();
         }
         self.markers.push_back((self.marker, mark, now));
-        let lane = if mark == Mark::Ping { Lane::Control } else { Lane::Command };
+        let lane = if mark == Mark::Ping {
+            Lane::Control
+        } else {
+            Lane::Command
+        };
         self.outbound.push(lane, &format!("mk_{}", self.marker));
     }
 
     fn ping_interval(&self) -> Duration {
-        Duration::from_secs(if self.games.is_playing() { self.config.ping_playing_s } else { self.config.ping_idle_s })
+        Duration::from_secs(if self.games.is_playing() {
+            self.config.ping_playing_s
+        } else {
+            self.config.ping_idle_s
+        })
     }
 
     fn ping_tick(&mut self, now: Instant) {
@@ -545,6 +607,7 @@ impl Protocol {
         if outstanding {
             self.ping_misses += 1;
             if self.ping_misses >= PING_MISSES_MAX {
+                self.ping_at = None;
                 self.close("the server does not answer");
                 return;
             }
@@ -565,7 +628,10 @@ impl Protocol {
             self.outbound.push(Lane::Command, "history");
         }
         self.mark(Mark::ListsDone, now);
-        let online = AccountEvent::Online { name: PlayerName::new(self.own.handle.clone()), is_bot: self.own.computer };
+        let online = AccountEvent::Online {
+            name: PlayerName::new(self.own.handle.clone()),
+            is_bot: self.own.computer,
+        };
         self.outputs.push_back(Output::Account(online));
     }
 
@@ -589,8 +655,15 @@ impl Protocol {
 
     fn settle(&mut self, lost: LostGame) {
         let end = self.lobby.fate_of(&lost);
-        self.outputs.push_back(Output::Game { id: lost.id.clone(), event: GameEvent::Ended(end.clone()) });
-        self.outputs.push_back(Output::Account(AccountEvent::GameFinished { id: lost.id, end: Some(end) }));
+        self.outputs.push_back(Output::Game {
+            id: lost.id.clone(),
+            event: GameEvent::Ended(end.clone()),
+        });
+        self.outputs
+            .push_back(Output::Account(AccountEvent::GameFinished {
+                id: lost.id,
+                end: Some(end),
+            }));
     }
 
     /// Sends an event about the account. Before the first reconciliation it is left out: the snapshot says it all.
@@ -601,14 +674,17 @@ impl Protocol {
     }
 
     fn close(&mut self, words: &str) {
-        self.outputs.push_back(Output::Close { words: words.to_owned() });
+        self.outputs.push_back(Output::Close {
+            words: words.to_owned(),
+        });
     }
 
     fn offer_context(&self, computer: bool) -> translate::OfferContext<'_> {
         translate::OfferContext {
             own: &self.own.handle,
             computer,
-            rated_closed: self.own.unregistered || (self.config.computer_required && !self.own.computer),
+            rated_closed: self.own.unregistered
+                || (self.config.computer_required && !self.own.computer),
             kinds: &self.config.variants,
             noescape: self.config.noescape,
         }

@@ -53,13 +53,18 @@ impl Track {
         mode: CastlingMode,
         from_start: bool,
     ) -> Result<Track, PositionError> {
-        let rooks = if from_start && mode == CastlingMode::Chess960 { translate::rook_files(board) } else { None };
+        let rooks = if from_start && mode == CastlingMode::Chess960 {
+            translate::rook_files(board)
+        } else {
+            None
+        };
         let position = translate::position(board, hands, variant, mode, rooks)?;
         let first = if from_start {
             Some(position.clone())
         } else {
             // Every game of these kinds starts with the variant's own position.
-            (mode == CastlingMode::Standard && variant != Variant::Chess).then(|| Position::start(variant))
+            (mode == CastlingMode::Standard && variant != Variant::Chess)
+                .then(|| Position::start(variant))
         };
         Ok(Track {
             variant,
@@ -97,7 +102,10 @@ impl Track {
 
     /// The base as FEN where it is not the game's first position.
     pub(super) fn base_fen(&self) -> Option<String> {
-        let is_first = self.first.as_ref().is_some_and(|first| first.key() == self.base.key() && first.ply() == self.base.ply());
+        let is_first = self
+            .first
+            .as_ref()
+            .is_some_and(|first| first.key() == self.base.key() && first.ply() == self.base.ply());
         (!is_first).then(|| self.base.fen())
     }
 
@@ -107,12 +115,21 @@ impl Track {
     }
 
     /// Takes the next board.
-    pub(super) fn board(&mut self, board: &Style12, hands: Option<(&Hand, &Hand)>) -> Result<Step, PositionError> {
+    pub(super) fn board(
+        &mut self,
+        board: &Style12,
+        hands: Option<(&Hand, &Hand)>,
+    ) -> Result<Step, PositionError> {
         let base_ply = self.base.ply();
         let ply = translate::ply(board);
-        let index = ply.checked_sub(base_ply).and_then(|index| usize::try_from(index).ok());
+        let index = ply
+            .checked_sub(base_ply)
+            .and_then(|index| usize::try_from(index).ok());
         match index {
-            Some(index) if index <= self.moves.len() && translate::same_placement(&self.positions[index], board, hands) => {
+            Some(index)
+                if index <= self.moves.len()
+                    && translate::same_placement(&self.positions[index], board, hands) =>
+            {
                 if index == self.moves.len() {
                     return Ok(Step::Repeated);
                 }
@@ -132,7 +149,11 @@ impl Track {
         }
     }
 
-    fn rebase(&mut self, board: &Style12, hands: Option<(&Hand, &Hand)>) -> Result<Step, PositionError> {
+    fn rebase(
+        &mut self,
+        board: &Style12,
+        hands: Option<(&Hand, &Hand)>,
+    ) -> Result<Step, PositionError> {
         let position = translate::position(board, hands, self.variant, self.mode, self.rooks)?;
         self.base = position.clone();
         self.positions = vec![position];
@@ -158,7 +179,11 @@ impl Track {
         if self.first.is_some() {
             return;
         }
-        let rooks = if self.mode == CastlingMode::Chess960 { translate::rook_files(board) } else { None };
+        let rooks = if self.mode == CastlingMode::Chess960 {
+            translate::rook_files(board)
+        } else {
+            None
+        };
         if let Ok(position) = translate::position(board, None, self.variant, self.mode, rooks) {
             self.first = Some(position);
             self.rooks = rooks;
@@ -183,9 +208,14 @@ impl Track {
             moves: Vec::new(),
             uci: Vec::new(),
         };
-        let sans = rows.iter().flat_map(|row| [row.white.as_deref(), row.black.as_deref()]).flatten();
+        let sans = rows
+            .iter()
+            .flat_map(|row| [row.white.as_deref(), row.black.as_deref()])
+            .flatten();
         for san in sans.take(PLIES_MAX) {
-            let Ok(m) = replay.position().parse_san(san) else { return false };
+            let Ok(m) = replay.position().parse_san(san) else {
+                return false;
+            };
             let mut after = replay.position().clone();
             if after.play(m).is_err() {
                 return false;
@@ -194,7 +224,11 @@ impl Track {
         }
         // The list may be older than the newest board by the moves that came meanwhile, or newer by a race.
         let target = self.position();
-        let Some(index) = target.ply().checked_sub(replay.base.ply()).and_then(|index| usize::try_from(index).ok()) else {
+        let Some(index) = target
+            .ply()
+            .checked_sub(replay.base.ply())
+            .and_then(|index| usize::try_from(index).ok())
+        else {
             return false;
         };
         if index < replay.positions.len() && same_pieces(&replay.positions[index], target) {
@@ -210,8 +244,18 @@ impl Track {
 fn same_pieces(left: &Position, right: &Position) -> bool {
     use crate::rules::{Color, Role, Square};
     let squares = u8::try_from(usize::from(left.variant().files()) * 8).unwrap_or(64);
-    let roles = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
+    let roles = [
+        Role::Pawn,
+        Role::Knight,
+        Role::Bishop,
+        Role::Rook,
+        Role::Queen,
+    ];
     left.turn() == right.turn()
         && (0..squares).all(|index| left.piece_at(Square(index)) == right.piece_at(Square(index)))
-        && [Color::White, Color::Black].into_iter().all(|color| roles.iter().all(|role| left.pocket(color, *role) == right.pocket(color, *role)))
+        && [Color::White, Color::Black].into_iter().all(|color| {
+            roles
+                .iter()
+                .all(|role| left.pocket(color, *role) == right.pocket(color, *role))
+        })
 }

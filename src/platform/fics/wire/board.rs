@@ -103,7 +103,8 @@ pub(super) fn style12(line: &str, rest: &str) -> Result<Style12, WireError> {
     let count = |field: usize| number(field).map(|n| u32::try_from(n.max(0)).unwrap_or(u32::MAX));
     let width = fields[0].len();
     for (field, rank) in fields[..8].iter().enumerate() {
-        let is_rank = rank.len() == width && rank.bytes().all(|b| b == b'-' || b.is_ascii_alphabetic());
+        let is_rank =
+            rank.len() == width && rank.bytes().all(|b| b == b'-' || b.is_ascii_alphabetic());
         if !(8..=12).contains(&width) || !is_rank {
             return Err(bad(field));
         }
@@ -113,7 +114,9 @@ pub(super) fn style12(line: &str, rest: &str) -> Result<Style12, WireError> {
         "B" => Side::Black,
         _ => return Err(bad(8)),
     };
-    let double_push_file = u8::try_from(number(9)?).ok().filter(|file| usize::from(*file) < width);
+    let double_push_file = u8::try_from(number(9)?)
+        .ok()
+        .filter(|file| usize::from(*file) < width);
     let mut castling = [false; 4];
     for (index, flag) in castling.iter_mut().enumerate() {
         *flag = number(10 + index)? == 1;
@@ -190,7 +193,8 @@ pub(super) fn holdings(line: &str, rest: &str) -> Result<Holdings, WireError> {
     };
     let hand = |text: &str| -> Option<Hand> {
         let pieces = text.strip_prefix('[')?.strip_suffix(']')?;
-        let known = pieces.len() <= HAND_PIECES_MAX && pieces.bytes().all(|b| b.is_ascii_alphabetic() && b != b'k');
+        let known = pieces.len() <= HAND_PIECES_MAX
+            && pieces.bytes().all(|b| b.is_ascii_alphabetic() && b != b'k');
         known.then(|| Hand(pieces.to_ascii_uppercase()))
     };
     let arrival = match arrival.as_deref().map(str::as_bytes) {
@@ -236,7 +240,10 @@ mod tests {
         assert_eq!(board.double_push_file, None);
         assert_eq!(board.castling, [true; 4]);
         assert_eq!((board.game, board.move_number), (7, 4));
-        assert_eq!((board.white.as_str(), board.black.as_str()), ("Cedar", "Birch"));
+        assert_eq!(
+            (board.white.as_str(), board.black.as_str()),
+            ("Cedar", "Birch")
+        );
         assert_eq!(board.relation, Relation::OpponentToMove);
         assert_eq!((board.initial_minutes, board.increment_seconds), (3, 0));
         assert_eq!(board.white_clock, Duration::from_millis(177_439));
@@ -278,12 +285,32 @@ mod tests {
 
     #[test]
     fn holdings_of_both_spellings() {
-        let ServerLine::Holdings(lower) = parse("<b1> game 1 white [PB] black [P] <- WB").unwrap() else { panic!() };
-        assert_eq!((lower.white.0.as_str(), lower.black.0.as_str()), ("PB", "P"));
+        let ServerLine::Holdings(lower) = parse("<b1> game 1 white [PB] black [P] <- WB").unwrap()
+        else {
+            panic!()
+        };
+        assert_eq!(
+            (lower.white.0.as_str(), lower.black.0.as_str()),
+            ("PB", "P")
+        );
         assert_eq!(lower.arrival, Some((Side::White, 'B')));
-        let ServerLine::Holdings(upper) = parse("<b1> game 1 White [] Black [pp]").unwrap() else { panic!() };
-        assert_eq!((upper.white.0.as_str(), upper.black.0.as_str(), upper.arrival), ("", "PP", None));
-        for bad in ["<b1> game 1 white [K] black []", "<b1> game x white [] black []", "<b1> game 1 white []", "<b1> game 1 white [] black [] <- XP"] {
+        let ServerLine::Holdings(upper) = parse("<b1> game 1 White [] Black [pp]").unwrap() else {
+            panic!()
+        };
+        assert_eq!(
+            (
+                upper.white.0.as_str(),
+                upper.black.0.as_str(),
+                upper.arrival
+            ),
+            ("", "PP", None)
+        );
+        for bad in [
+            "<b1> game 1 white [K] black []",
+            "<b1> game x white [] black []",
+            "<b1> game 1 white []",
+            "<b1> game 1 white [] black [] <- XP",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

@@ -28,19 +28,35 @@ pub struct GameInfo {
 /// [`WireError`] when the game number is missing.
 pub(super) fn game_info(line: &str, rest: &str) -> Result<GameInfo, WireError> {
     let mut fields = rest.split_ascii_whitespace();
-    let game = fields.next().and_then(|field| field.parse().ok()).ok_or_else(|| WireError::new(WireErrorKind::GameInfo, line))?;
-    let mut info = GameInfo { game, kind: None, rated: None, unregistered: None, ratings: None, no_escape: None };
+    let game = fields
+        .next()
+        .and_then(|field| field.parse().ok())
+        .ok_or_else(|| WireError::new(WireErrorKind::GameInfo, line))?;
+    let mut info = GameInfo {
+        game,
+        kind: None,
+        rated: None,
+        unregistered: None,
+        ratings: None,
+        no_escape: None,
+    };
     for (key, value) in fields.filter_map(|field| field.split_once('=')) {
         match key {
             "t" => info.kind = Some(value.to_owned()),
             "r" => info.rated = Some(value == "1"),
-            "u" => info.unregistered = value.split_once(',').map(|(white, black)| (white == "1", black == "1")),
+            "u" => {
+                info.unregistered = value
+                    .split_once(',')
+                    .map(|(white, black)| (white == "1", black == "1"))
+            }
             "rt" => {
                 let rating = |text: &str| match RatingMark::parse(text) {
                     Some(RatingMark::Points { points: 0, .. }) | None => RatingMark::None,
                     Some(mark) => mark,
                 };
-                info.ratings = value.split_once(',').map(|(white, black)| (rating(white), rating(black)));
+                info.ratings = value
+                    .split_once(',')
+                    .map(|(white, black)| (rating(white), rating(black)));
             }
             "n" => info.no_escape = Some(value == "1"),
             _ => {}
@@ -133,7 +149,13 @@ pub(super) fn braced(inner: &str, tail: &str) -> Option<Braced> {
     let (white, black) = (white.to_owned(), black.to_owned());
     if let Some(result) = result {
         let reason = rest.trim().to_owned();
-        return Some(Braced::Ended(GameEnded { game, white, black, reason, result }));
+        return Some(Braced::Ended(GameEnded {
+            game,
+            white,
+            black,
+            reason,
+            result,
+        }));
     }
     let mut words = rest.split_ascii_whitespace();
     let continued = match words.next()? {
@@ -152,7 +174,14 @@ pub(super) fn braced(inner: &str, tail: &str) -> Option<Braced> {
         kind = word;
     }
     let kind = kind.trim_end_matches('.').to_owned();
-    Some(Braced::Opened(GameOpened { game, white, black, continued, rated, kind }))
+    Some(Braced::Opened(GameOpened {
+        game,
+        white,
+        black,
+        continued,
+        rated,
+        kind,
+    }))
 }
 
 /// One row of a move list.
@@ -187,7 +216,11 @@ pub(super) fn move_row(line: &str) -> Option<MoveRow> {
         }
     }
     let [white, black] = moves;
-    (white.is_some() || black.is_some()).then_some(MoveRow { number, white, black })
+    (white.is_some() || black.is_some()).then_some(MoveRow {
+        number,
+        white,
+        black,
+    })
 }
 
 /// One row of `stored`: ` 1: W Cedar           Y [bzr 10   5] 23-25 W7   B01 2026-11-30 06:32 UTC`.
@@ -235,7 +268,11 @@ pub(super) fn numbered_row(line: &str) -> Option<NumberedRow> {
     };
     match words[..] {
         [color, opponent, online] if is_name(opponent) && matches!(online, "Y" | "N") => {
-            Some(NumberedRow::Stored(StoredRow { side: side(color)?, opponent: opponent.to_owned(), online: online == "Y" }))
+            Some(NumberedRow::Stored(StoredRow {
+                side: side(color)?,
+                opponent: opponent.to_owned(),
+                online: online == "Y",
+            }))
         }
         [outcome @ ("+" | "-" | "="), _, color, _, opponent] if is_name(opponent) => {
             let reason = tail.split_once(']')?.1.split_ascii_whitespace().nth(1)?;
@@ -258,7 +295,11 @@ pub(super) fn rating_change(line: &str) -> Option<(String, u32, u32)> {
     if kind.len() > 20 || kind.contains(' ') {
         return None;
     }
-    Some((kind.to_ascii_lowercase(), from.trim().parse().ok()?, to.trim().parse().ok()?))
+    Some((
+        kind.to_ascii_lowercase(),
+        from.trim().parse().ok()?,
+        to.trim().parse().ok()?,
+    ))
 }
 
 /// `Creating: A (1882) B (1558) rated crazyhouse 3 0`: the same words as an offer, White first.
@@ -275,63 +316,144 @@ mod tests {
     #[test]
     fn end_lines_give_result_and_words() {
         let line = "{Game 12 (Cedar vs. Birch) Birch resigns} 1-0";
-        let ServerLine::GameEnded(end) = parse(line).unwrap() else { panic!() };
-        assert_eq!((end.game, end.result, end.reason.as_str()), (12, ResultToken::WhiteWins, "Birch resigns"));
+        let ServerLine::GameEnded(end) = parse(line).unwrap() else {
+            panic!()
+        };
+        assert_eq!(
+            (end.game, end.result, end.reason.as_str()),
+            (12, ResultToken::WhiteWins, "Birch resigns")
+        );
         assert_eq!((end.white.as_str(), end.black.as_str()), ("Cedar", "Birch"));
         let odd = "{Game 12 (Cedar vs. Birch) Something {new} happened} *";
-        assert!(matches!(parse(odd).unwrap(), ServerLine::GameEnded(end) if end.result == ResultToken::None));
-        assert!(matches!(parse("{Game 12 (Cedar vs. Birch) Birch resigns} 2-0").unwrap(), ServerLine::Text(_)));
-        assert!(matches!(parse("{Game 12 (Cedar vs. B4d) x} 1-0").unwrap(), ServerLine::Text(_)));
+        assert!(
+            matches!(parse(odd).unwrap(), ServerLine::GameEnded(end) if end.result == ResultToken::None)
+        );
+        assert!(matches!(
+            parse("{Game 12 (Cedar vs. Birch) Birch resigns} 2-0").unwrap(),
+            ServerLine::Text(_)
+        ));
+        assert!(matches!(
+            parse("{Game 12 (Cedar vs. B4d) x} 1-0").unwrap(),
+            ServerLine::Text(_)
+        ));
     }
 
     #[test]
     fn opening_lines() {
-        let ServerLine::GameOpened(open) = parse("{Game 3 (Cedar vs. Birch) Continuing rated wild/fr match.}").unwrap() else { panic!() };
+        let ServerLine::GameOpened(open) =
+            parse("{Game 3 (Cedar vs. Birch) Continuing rated wild/fr match.}").unwrap()
+        else {
+            panic!()
+        };
         assert!(open.continued && open.rated);
         assert_eq!(open.kind, "wild/fr");
-        let ServerLine::GameOpened(open) = parse("{Game 3 (Cedar vs. Birch) Creating rated blitz crazyhouse match.}").unwrap() else { panic!() };
+        let ServerLine::GameOpened(open) =
+            parse("{Game 3 (Cedar vs. Birch) Creating rated blitz crazyhouse match.}").unwrap()
+        else {
+            panic!()
+        };
         assert_eq!(open.kind, "crazyhouse");
-        let ServerLine::Creating(offer) = parse("Creating: Cedar (----) Birch (++++) unrated crazyhouse 0 1").unwrap() else { panic!() };
+        let ServerLine::Creating(offer) =
+            parse("Creating: Cedar (----) Birch (++++) unrated crazyhouse 0 1").unwrap()
+        else {
+            panic!()
+        };
         assert_eq!(offer.opponent_rating, RatingMark::Guest);
     }
 
     #[test]
     fn game_info_takes_fields_in_any_order_and_skips_unknown_ones() {
-        let ServerLine::GameInfo(info) = parse("<g1> 77 n=1 zz=9 p=0 t=lightning r=1 u=0,1 it=60,0 i=60,0 pt=0 rt=1880E,0 ts=1,1 m=2").unwrap() else {
+        let ServerLine::GameInfo(info) = parse(
+            "<g1> 77 n=1 zz=9 p=0 t=lightning r=1 u=0,1 it=60,0 i=60,0 pt=0 rt=1880E,0 ts=1,1 m=2",
+        )
+        .unwrap() else {
             panic!()
         };
-        assert_eq!((info.game, info.kind.as_deref(), info.rated), (77, Some("lightning"), Some(true)));
+        assert_eq!(
+            (info.game, info.kind.as_deref(), info.rated),
+            (77, Some("lightning"), Some(true))
+        );
         assert_eq!(info.unregistered, Some((false, true)));
-        assert_eq!(info.ratings, Some((RatingMark::Points { points: 1880, provisional: true }, RatingMark::None)));
+        assert_eq!(
+            info.ratings,
+            Some((
+                RatingMark::Points {
+                    points: 1880,
+                    provisional: true
+                },
+                RatingMark::None
+            ))
+        );
         assert_eq!(info.no_escape, Some(true));
         assert!(parse("<g1> x").is_err());
     }
 
     #[test]
     fn move_rows() {
-        let ServerLine::MoveRow(row) = parse("  4.  P@e6    (0:00.304)      Bxe6    (0:00.300)").unwrap() else { panic!() };
-        assert_eq!((row.number, row.white.as_deref(), row.black.as_deref()), (4, Some("P@e6"), Some("Bxe6")));
-        let ServerLine::MoveRow(row) = parse(" 10.  Ne5     (0:00)").unwrap() else { panic!() };
+        let ServerLine::MoveRow(row) =
+            parse("  4.  P@e6    (0:00.304)      Bxe6    (0:00.300)").unwrap()
+        else {
+            panic!()
+        };
+        assert_eq!(
+            (row.number, row.white.as_deref(), row.black.as_deref()),
+            (4, Some("P@e6"), Some("Bxe6"))
+        );
+        let ServerLine::MoveRow(row) = parse(" 10.  Ne5     (0:00)").unwrap() else {
+            panic!()
+        };
         assert_eq!((row.number, row.black), (10, None));
-        assert!(matches!(parse("  1. some news item").unwrap(), ServerLine::Text(_)));
-        assert_eq!(parse("      {Still in progress} *").unwrap(), ServerLine::MoveListEnd);
+        assert!(matches!(
+            parse("  1. some news item").unwrap(),
+            ServerLine::Text(_)
+        ));
+        assert_eq!(
+            parse("      {Still in progress} *").unwrap(),
+            ServerLine::MoveListEnd
+        );
     }
 
     #[test]
     fn stored_and_history_rows() {
-        let ServerLine::StoredRow(row) = parse(" 1: W Cedar           Y [bzr 10   5] 23-25 W7   B01 2026-11-30 06:32 UTC").unwrap() else {
+        let ServerLine::StoredRow(row) =
+            parse(" 1: W Cedar           Y [bzr 10   5] 23-25 W7   B01 2026-11-30 06:32 UTC")
+                .unwrap()
+        else {
             panic!()
         };
-        assert_eq!((row.side, row.opponent.as_str(), row.online), (Side::White, "Cedar", true));
-        let ServerLine::HistoryRow(row) = parse(" 9: - 1940 B 1500 Cedar      [ br  2  12] *** Dis Mon Nov 30 06:34:51 2026").unwrap() else {
+        assert_eq!(
+            (row.side, row.opponent.as_str(), row.online),
+            (Side::White, "Cedar", true)
+        );
+        let ServerLine::HistoryRow(row) =
+            parse(" 9: - 1940 B 1500 Cedar      [ br  2  12] *** Dis Mon Nov 30 06:34:51 2026")
+                .unwrap()
+        else {
             panic!()
         };
-        assert_eq!((row.outcome, row.side, row.reason.as_str()), ('-', Side::Black, "Dis"));
+        assert_eq!(
+            (row.outcome, row.side, row.reason.as_str()),
+            ('-', Side::Black, "Dis")
+        );
     }
 
     #[test]
     fn rating_lines_of_both_spellings() {
-        assert_eq!(parse("Crazyhouse rating adjustment: 1882 --> 1940").unwrap(), ServerLine::RatingChanged { kind: "crazyhouse".into(), from: 1882, to: 1940 });
-        assert_eq!(parse("wild rating adjustment: 1882 --> 1653").unwrap(), ServerLine::RatingChanged { kind: "wild".into(), from: 1882, to: 1653 });
+        assert_eq!(
+            parse("Crazyhouse rating adjustment: 1882 --> 1940").unwrap(),
+            ServerLine::RatingChanged {
+                kind: "crazyhouse".into(),
+                from: 1882,
+                to: 1940
+            }
+        );
+        assert_eq!(
+            parse("wild rating adjustment: 1882 --> 1653").unwrap(),
+            ServerLine::RatingChanged {
+                kind: "wild".into(),
+                from: 1882,
+                to: 1653
+            }
+        );
     }
 }

@@ -280,7 +280,10 @@ pub struct WireError {
 
 impl WireError {
     fn new(kind: WireErrorKind, line: &str) -> WireError {
-        WireError { kind, line: line.to_owned() }
+        WireError {
+            kind,
+            line: line.to_owned(),
+        }
     }
 }
 
@@ -344,7 +347,11 @@ fn rows(line: &str) -> Option<ServerLine> {
     let trimmed = line.trim_start();
     if trimmed.starts_with('{') && line.starts_with(' ') {
         let (inner, tail) = trimmed.strip_prefix('{')?.rsplit_once('}')?;
-        return matches!(game::braced(inner, tail.trim_start()), Some(game::Braced::ListEnd)).then_some(ServerLine::MoveListEnd);
+        return matches!(
+            game::braced(inner, tail.trim_start()),
+            Some(game::Braced::ListEnd)
+        )
+        .then_some(ServerLine::MoveListEnd);
     }
     if trimmed.starts_with(|c: char| c.is_ascii_digit()) {
         if let Some(row) = game::move_row(line) {
@@ -366,11 +373,18 @@ fn move_list_players(line: &str) -> Option<ServerLine> {
         let (name, rest) = shape::split_name(text)?;
         rest.starts_with(" (").then(|| name.to_owned())
     };
-    Some(ServerLine::MoveListPlayers { white: name(white)?, black: name(black)? })
+    Some(ServerLine::MoveListPlayers {
+        white: name(white)?,
+        black: name(black)?,
+    })
 }
 
 fn speech(chat: &shape::ChatShape<'_>) -> Speech {
-    let game = chat.marks.split_once('[').and_then(|(_, rest)| rest.split_once(']')).and_then(|(number, _)| number.parse().ok());
+    let game = chat
+        .marks
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .and_then(|(number, _)| number.parse().ok());
     Speech {
         from: chat.from.to_owned(),
         unregistered: chat.marks.contains("(U)"),
@@ -389,7 +403,9 @@ fn decode_escapes(text: &str) -> String {
         let character = after
             .split_once(';')
             .filter(|(digits, _)| (1..=6).contains(&digits.len()))
-            .and_then(|(digits, tail)| Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, tail)))
+            .and_then(|(digits, tail)| {
+                Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, tail))
+            })
             .filter(|(character, _)| !character.is_control());
         match character {
             Some((character, tail)) => {
@@ -418,47 +434,173 @@ mod tests {
     fn login_sentences() {
         assert_eq!(
             line("**** Starting FICS session as Cedar(C)(TD) ****"),
-            ServerLine::SessionStarted { handle: "Cedar".into(), titles: vec!["C".into(), "TD".into()] }
+            ServerLine::SessionStarted {
+                handle: "Cedar".into(),
+                titles: vec!["C".into(), "TD".into()]
+            }
         );
-        assert_eq!(line("\"Cedar\" is a registered name.  If it is yours, type the password."), ServerLine::NameRegistered("Cedar".into()));
-        assert_eq!(line("\"Cedr\" is not a registered name.  You may play unrated games as a guest."), ServerLine::NameUnregistered("Cedr".into()));
-        assert_eq!(line("Logging you in as \"GuestABCD\"; you may use this name to play unrated games."), ServerLine::GuestNamed("GuestABCD".into()));
-        assert_eq!(line("Press return to enter the server as \"GuestABCD\":"), ServerLine::PressReturn);
-        assert_eq!(line("**** Invalid password! ****"), ServerLine::InvalidPassword);
-        assert_eq!(line("**** Cedar has arrived - you can't both be logged in. ****"), ServerLine::Kicked);
-        assert_eq!(line("**** Cedar is already logged in; closing the other connection. ****"), ServerLine::OtherSessionClosed);
-        assert!(matches!(line("**** LOGIN TIMEOUT ****"), ServerLine::LoggedOut { .. }));
-        assert!(matches!(line("Names should be at least 3 characters long.  Try again."), ServerLine::NameRefused { .. }));
-        assert!(matches!(line("Sorry, guest connections have been prevented at this time."), ServerLine::LoginRefused { .. }));
+        assert_eq!(
+            line("\"Cedar\" is a registered name.  If it is yours, type the password."),
+            ServerLine::NameRegistered("Cedar".into())
+        );
+        assert_eq!(
+            line("\"Cedr\" is not a registered name.  You may play unrated games as a guest."),
+            ServerLine::NameUnregistered("Cedr".into())
+        );
+        assert_eq!(
+            line("Logging you in as \"GuestABCD\"; you may use this name to play unrated games."),
+            ServerLine::GuestNamed("GuestABCD".into())
+        );
+        assert_eq!(
+            line("Press return to enter the server as \"GuestABCD\":"),
+            ServerLine::PressReturn
+        );
+        assert_eq!(
+            line("**** Invalid password! ****"),
+            ServerLine::InvalidPassword
+        );
+        assert_eq!(
+            line("**** Cedar has arrived - you can't both be logged in. ****"),
+            ServerLine::Kicked
+        );
+        assert_eq!(
+            line("**** Cedar is already logged in; closing the other connection. ****"),
+            ServerLine::OtherSessionClosed
+        );
+        assert!(matches!(
+            line("**** LOGIN TIMEOUT ****"),
+            ServerLine::LoggedOut { .. }
+        ));
+        assert!(matches!(
+            line("Names should be at least 3 characters long.  Try again."),
+            ServerLine::NameRefused { .. }
+        ));
+        assert!(matches!(
+            line("Sorry, guest connections have been prevented at this time."),
+            ServerLine::LoginRefused { .. }
+        ));
     }
 
     #[test]
     fn sentences_about_offers() {
-        assert_eq!(line("Cedar offers you a draw."), ServerLine::InGameOffer { by: "Cedar".into(), offer: InGameOffer::Draw });
-        assert_eq!(line("Cedar would like to take back 2 half move(s)."), ServerLine::InGameOffer { by: "Cedar".into(), offer: InGameOffer::Takeback(2) });
-        assert_eq!(line("Cedar proposes a different number (1) of half-move(s)."), ServerLine::InGameOffer { by: "Cedar".into(), offer: InGameOffer::Takeback(1) });
-        assert_eq!(line("Cedar would like to abort the game; type \"abort\" to accept."), ServerLine::InGameOffer { by: "Cedar".into(), offer: InGameOffer::Abort });
-        assert_eq!(line("Cedar would like to adjourn the game; type \"adjourn\" to accept."), ServerLine::InGameOffer { by: "Cedar".into(), offer: InGameOffer::Adjourn });
-        assert_eq!(line("Cedar requests to abort game 1."), ServerLine::InGameOffer { by: "Cedar".into(), offer: InGameOffer::Abort });
-        assert_eq!(line("Cedar requests to adjourn game 1."), ServerLine::InGameOffer { by: "Cedar".into(), offer: InGameOffer::Adjourn });
-        assert_eq!(line("Cedar accepts your match offer."), ServerLine::MatchAccepted("Cedar".into()));
-        assert_eq!(line("Cedar declines your match offer."), ServerLine::MatchDeclined("Cedar".into()));
-        for text in ["Cedar declines the draw request.", "Cedar declines draw request.", "Cedar declines your draw offer."] {
-            assert_eq!(line(text), ServerLine::InGameOfferGone { by: "Cedar".into(), offer: InGameOffer::Draw, withdrawn: false });
+        assert_eq!(
+            line("Cedar offers you a draw."),
+            ServerLine::InGameOffer {
+                by: "Cedar".into(),
+                offer: InGameOffer::Draw
+            }
+        );
+        assert_eq!(
+            line("Cedar would like to take back 2 half move(s)."),
+            ServerLine::InGameOffer {
+                by: "Cedar".into(),
+                offer: InGameOffer::Takeback(2)
+            }
+        );
+        assert_eq!(
+            line("Cedar proposes a different number (1) of half-move(s)."),
+            ServerLine::InGameOffer {
+                by: "Cedar".into(),
+                offer: InGameOffer::Takeback(1)
+            }
+        );
+        assert_eq!(
+            line("Cedar would like to abort the game; type \"abort\" to accept."),
+            ServerLine::InGameOffer {
+                by: "Cedar".into(),
+                offer: InGameOffer::Abort
+            }
+        );
+        assert_eq!(
+            line("Cedar would like to adjourn the game; type \"adjourn\" to accept."),
+            ServerLine::InGameOffer {
+                by: "Cedar".into(),
+                offer: InGameOffer::Adjourn
+            }
+        );
+        assert_eq!(
+            line("Cedar requests to abort game 1."),
+            ServerLine::InGameOffer {
+                by: "Cedar".into(),
+                offer: InGameOffer::Abort
+            }
+        );
+        assert_eq!(
+            line("Cedar requests to adjourn game 1."),
+            ServerLine::InGameOffer {
+                by: "Cedar".into(),
+                offer: InGameOffer::Adjourn
+            }
+        );
+        assert_eq!(
+            line("Cedar accepts your match offer."),
+            ServerLine::MatchAccepted("Cedar".into())
+        );
+        assert_eq!(
+            line("Cedar declines your match offer."),
+            ServerLine::MatchDeclined("Cedar".into())
+        );
+        for text in [
+            "Cedar declines the draw request.",
+            "Cedar declines draw request.",
+            "Cedar declines your draw offer.",
+        ] {
+            assert_eq!(
+                line(text),
+                ServerLine::InGameOfferGone {
+                    by: "Cedar".into(),
+                    offer: InGameOffer::Draw,
+                    withdrawn: false
+                }
+            );
         }
-        assert_eq!(line("Cedar withdraws the takeback request."), ServerLine::InGameOfferGone { by: "Cedar".into(), offer: InGameOffer::Takeback(0), withdrawn: true });
-        assert_eq!(line("Cedar withdraws the match offer."), ServerLine::ChallengeGone("Cedar".into()));
-        assert_eq!(line("Cedar, who was challenging you, has departed."), ServerLine::ChallengeGone("Cedar".into()));
+        assert_eq!(
+            line("Cedar withdraws the takeback request."),
+            ServerLine::InGameOfferGone {
+                by: "Cedar".into(),
+                offer: InGameOffer::Takeback(0),
+                withdrawn: true
+            }
+        );
+        assert_eq!(
+            line("Cedar withdraws the match offer."),
+            ServerLine::ChallengeGone("Cedar".into())
+        );
+        assert_eq!(
+            line("Cedar, who was challenging you, has departed."),
+            ServerLine::ChallengeGone("Cedar".into())
+        );
         assert_eq!(
             line("Cedar, who was challenging you, has joined a match with Birch."),
-            ServerLine::ChallengerPlays { name: "Cedar".into(), with: "Birch".into() }
+            ServerLine::ChallengerPlays {
+                name: "Cedar".into(),
+                with: "Birch".into()
+            }
         );
-        assert_eq!(line("You withdraw the match offer to Cedar."), ServerLine::OurChallengeGone("Cedar".into()));
-        assert_eq!(line("Challenge from Cedar removed."), ServerLine::ChallengeGone("Cedar".into()));
-        assert_eq!(line("Challenge to Cedar withdrawn."), ServerLine::OurChallengeGone("Cedar".into()));
-        assert_eq!(line("Cedar's challenge intercepts your challenge."), ServerLine::MatchAccepted("Cedar".into()));
-        assert_eq!(line("Cedar declines your offer and proposes a counteroffer."), ServerLine::MatchDeclined("Cedar".into()));
-        assert!(matches!(line("Cedar offers to be your bughouse partner; type \"partner Cedar\" to accept."), ServerLine::PartnershipOffered(_)));
+        assert_eq!(
+            line("You withdraw the match offer to Cedar."),
+            ServerLine::OurChallengeGone("Cedar".into())
+        );
+        assert_eq!(
+            line("Challenge from Cedar removed."),
+            ServerLine::ChallengeGone("Cedar".into())
+        );
+        assert_eq!(
+            line("Challenge to Cedar withdrawn."),
+            ServerLine::OurChallengeGone("Cedar".into())
+        );
+        assert_eq!(
+            line("Cedar's challenge intercepts your challenge."),
+            ServerLine::MatchAccepted("Cedar".into())
+        );
+        assert_eq!(
+            line("Cedar declines your offer and proposes a counteroffer."),
+            ServerLine::MatchDeclined("Cedar".into())
+        );
+        assert!(matches!(
+            line("Cedar offers to be your bughouse partner; type \"partner Cedar\" to accept."),
+            ServerLine::PartnershipOffered(_)
+        ));
     }
 
     #[test]
@@ -467,48 +609,115 @@ mod tests {
             ("Cedar is not open to match requests.", Refusal::Unwilling),
             ("You are on Cedar's noplay list.", Refusal::Unwilling),
             ("Cedar is censoring you.", Refusal::Unwilling),
-            ("Match request does not meet formula for Cedar:", Refusal::Unwilling),
-            ("Match request does not fit formula for Cedar:", Refusal::Unwilling),
-            ("You have an adjourned game with Cedar.  You cannot start a new game until you finish it.", Refusal::AdjournedGame),
+            (
+                "Match request does not meet formula for Cedar:",
+                Refusal::Unwilling,
+            ),
+            (
+                "Match request does not fit formula for Cedar:",
+                Refusal::Unwilling,
+            ),
+            (
+                "You have an adjourned game with Cedar.  You cannot start a new game until you finish it.",
+                Refusal::AdjournedGame,
+            ),
             ("Cedar is playing a game.", Refusal::Busy),
             ("No player named \"cedar\" is online.", Refusal::Absent),
             ("You can't match yourself.", Refusal::BadRequest),
-            ("Only registered players can play rated games.", Refusal::BadRequest),
+            (
+                "Only registered players can play rated games.",
+                Refusal::BadRequest,
+            ),
             ("No such category/board: suicide/0", Refusal::BadRequest),
         ] {
-            assert_eq!(line(text), ServerLine::MatchRefused { refusal: expected, words: text.into() });
+            assert_eq!(
+                line(text),
+                ServerLine::MatchRefused {
+                    refusal: expected,
+                    words: text.into()
+                }
+            );
         }
     }
 
     #[test]
     fn answers_to_our_commands() {
-        assert_eq!(line("Illegal move (N@e5)."), ServerLine::IllegalMove(Some("N@e5".into())));
+        assert_eq!(
+            line("Illegal move (N@e5)."),
+            ServerLine::IllegalMove(Some("N@e5".into()))
+        );
         assert_eq!(line("Illegal move."), ServerLine::IllegalMove(None));
-        assert_eq!(line("Ambiguous move (Nd2)."), ServerLine::IllegalMove(Some("Nd2".into())));
+        assert_eq!(
+            line("Ambiguous move (Nd2)."),
+            ServerLine::IllegalMove(Some("Nd2".into()))
+        );
         assert_eq!(line("It is not your move."), ServerLine::NotYourMove);
-        assert_eq!(line("mk_7: Command not found."), ServerLine::UnknownCommand("mk_7".into()));
-        assert_eq!(line("There is no offer 1 to accept."), ServerLine::NoSuchOffer);
-        assert_eq!(line("There are no pending offers from Cedar."), ServerLine::NoSuchOffer);
-        assert_eq!(line("You have no offers to accept."), ServerLine::NoSuchOffer);
-        assert_eq!(line("No such ivariable \"pendinfo\"."), ServerLine::SettingUnknown("pendinfo".into()));
-        assert_eq!(line("No such variable name autoflag."), ServerLine::SettingUnknown("autoflag".into()));
-        assert_eq!(line("Your opponent, Cedar, has lost contact or quit."), ServerLine::OpponentGone("Cedar".into()));
-        assert_eq!(line("Game 2: A disconnection will be considered a forfeit."), ServerLine::DisconnectionForfeits(2));
-        assert_eq!(line("Cedar has added 30 seconds to your clock."), ServerLine::TimeAdded);
+        assert_eq!(
+            line("mk_7: Command not found."),
+            ServerLine::UnknownCommand("mk_7".into())
+        );
+        assert_eq!(
+            line("There is no offer 1 to accept."),
+            ServerLine::NoSuchOffer
+        );
+        assert_eq!(
+            line("There are no pending offers from Cedar."),
+            ServerLine::NoSuchOffer
+        );
+        assert_eq!(
+            line("You have no offers to accept."),
+            ServerLine::NoSuchOffer
+        );
+        assert_eq!(
+            line("No such ivariable \"pendinfo\"."),
+            ServerLine::SettingUnknown("pendinfo".into())
+        );
+        assert_eq!(
+            line("No such variable name autoflag."),
+            ServerLine::SettingUnknown("autoflag".into())
+        );
+        assert_eq!(
+            line("Your opponent, Cedar, has lost contact or quit."),
+            ServerLine::OpponentGone("Cedar".into())
+        );
+        assert_eq!(
+            line("Game 2: A disconnection will be considered a forfeit."),
+            ServerLine::DisconnectionForfeits(2)
+        );
+        assert_eq!(
+            line("Cedar has added 30 seconds to your clock."),
+            ServerLine::TimeAdded
+        );
     }
 
     #[test]
     fn adjourned_games_are_announced_in_three_ways() {
         let one = ServerLine::AdjournedOnline(vec!["Cedar".into()]);
-        assert_eq!(line("1 player who has an adjourned game with you is online: Cedar(C)"), one);
-        assert_eq!(line("Notification: Cedar, who has an adjourned game with you, has arrived."), one);
-        assert_eq!(line("1 player, who has an adjourned game with you, is online:"), ServerLine::AdjournedOnline(vec![]));
-        assert!(matches!(line("Notification: Cedar has arrived."), ServerLine::Text(_)));
+        assert_eq!(
+            line("1 player who has an adjourned game with you is online: Cedar(C)"),
+            one
+        );
+        assert_eq!(
+            line("Notification: Cedar, who has an adjourned game with you, has arrived."),
+            one
+        );
+        assert_eq!(
+            line("1 player, who has an adjourned game with you, is online:"),
+            ServerLine::AdjournedOnline(vec![])
+        );
+        assert!(matches!(
+            line("Notification: Cedar has arrived."),
+            ServerLine::Text(_)
+        ));
     }
 
     #[test]
     fn character_escapes_are_decoded_in_speech_only() {
-        let ServerLine::Speech(speech) = line("Cedar(U)[12] says: caf&#xe9; &#x2654; &#xa;{x} &#xzz;") else { panic!() };
+        let ServerLine::Speech(speech) =
+            line("Cedar(U)[12] says: caf&#xe9; &#x2654; &#xa;{x} &#xzz;")
+        else {
+            panic!()
+        };
         assert_eq!(speech.text, "caf\u{e9} \u{2654} &#xa;{x} &#xzz;");
         assert!(speech.unregistered);
         assert_eq!(speech.game, Some(12));
@@ -516,7 +725,13 @@ mod tests {
 
     #[test]
     fn staff_lines_and_late_folds_mean_nothing() {
-        assert!(matches!(line(":You play White against Cedar in this round of tourney #4."), ServerLine::Staff(_)));
-        assert_eq!(line("\\   {Game 1 (Cedar vs. Birch) Birch resigns} 1-0"), ServerLine::Continuation);
+        assert!(matches!(
+            line(":You play White against Cedar in this round of tourney #4."),
+            ServerLine::Staff(_)
+        ));
+        assert_eq!(
+            line("\\   {Game 1 (Cedar vs. Birch) Birch resigns} 1-0"),
+            ServerLine::Continuation
+        );
     }
 }

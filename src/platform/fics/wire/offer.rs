@@ -36,7 +36,10 @@ impl RatingMark {
         if digits.is_empty() || digits.len() > 4 || !digits.bytes().all(|b| b.is_ascii_digit()) {
             return None;
         }
-        digits.parse().ok().map(|points| RatingMark::Points { points, provisional })
+        digits.parse().ok().map(|points| RatingMark::Points {
+            points,
+            provisional,
+        })
     }
 }
 
@@ -97,12 +100,17 @@ pub fn match_offer(text: &str) -> Option<MatchOffer> {
     };
     let mut kind = words.next()?;
     // One server puts the speed in front of the variant: `rated blitz crazyhouse 3 0`.
-    while let Some(word) = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_lowercase())) {
+    while let Some(word) = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+    {
         kind = word;
     }
     let kind = kind.to_owned();
     let clock = clock_words(&mut words);
-    let odds_clock = if words.next_if_eq(&":").is_some() { clock_words(&mut words) } else { None };
+    let odds_clock = if words.next_if_eq(&":").is_some() {
+        clock_words(&mut words)
+    } else {
+        None
+    };
     let (mut loaded_from, mut adjourned) = (None, false);
     while let Some(word) = words.next() {
         match word {
@@ -136,11 +144,19 @@ fn rating(text: &str) -> Option<(RatingMark, &str)> {
     Some((RatingMark::parse(mark)?, rest))
 }
 
-fn clock_words<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -> Option<WireClock> {
+fn clock_words<'a>(
+    words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>,
+) -> Option<WireClock> {
     let is_number = |word: &&str| word.len() <= 5 && word.bytes().all(|b| b.is_ascii_digit());
     let minutes = words.next_if(is_number)?.parse().ok()?;
-    let increment_seconds = words.next_if(is_number).and_then(|word| word.parse().ok()).unwrap_or(0);
-    Some(WireClock { minutes, increment_seconds })
+    let increment_seconds = words
+        .next_if(is_number)
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(0);
+    Some(WireClock {
+        minutes,
+        increment_seconds,
+    })
 }
 
 /// What a numbered offer is about.
@@ -197,7 +213,11 @@ pub(super) fn pending(line: &str, rest: &str) -> Result<Pending, WireError> {
         "partner" => PendingKind::Partner,
         other => PendingKind::Other(other.to_owned()),
     };
-    Ok(Pending { number: number.parse().map_err(|_| bad())?, with: with.to_owned(), kind })
+    Ok(Pending {
+        number: number.parse().map_err(|_| bad())?,
+        with: with.to_owned(),
+        kind,
+    })
 }
 
 /// Reads the numbers after `<pr> ` or `<sr> `; at most 64 are taken.
@@ -205,7 +225,11 @@ pub(super) fn pending(line: &str, rest: &str) -> Result<Pending, WireError> {
 /// # Errors
 /// [`WireError`] when there is none, or one of them is not a number.
 pub(super) fn numbers(line: &str, rest: &str) -> Result<Vec<u32>, WireError> {
-    let numbers: Result<Vec<u32>, _> = rest.split_ascii_whitespace().take(64).map(str::parse).collect();
+    let numbers: Result<Vec<u32>, _> = rest
+        .split_ascii_whitespace()
+        .take(64)
+        .map(str::parse)
+        .collect();
     match numbers {
         Ok(numbers) if !numbers.is_empty() => Ok(numbers),
         _ => Err(WireError::new(WireErrorKind::Numbers, line)),
@@ -218,7 +242,10 @@ mod tests {
     use super::*;
 
     fn points(points: u16) -> RatingMark {
-        RatingMark::Points { points, provisional: false }
+        RatingMark::Points {
+            points,
+            provisional: false,
+        }
     }
 
     #[test]
@@ -228,8 +255,20 @@ mod tests {
             ("++++", Some(RatingMark::Guest)),
             (" 997", Some(points(997))),
             ("1637", Some(points(1637))),
-            ("1637E", Some(RatingMark::Points { points: 1637, provisional: true })),
-            ("1500P", Some(RatingMark::Points { points: 1500, provisional: true })),
+            (
+                "1637E",
+                Some(RatingMark::Points {
+                    points: 1637,
+                    provisional: true,
+                }),
+            ),
+            (
+                "1500P",
+                Some(RatingMark::Points {
+                    points: 1500,
+                    provisional: true,
+                }),
+            ),
             ("abc", None),
             ("", None),
             ("99999", None),
@@ -244,20 +283,47 @@ mod tests {
         let offer = match_offer("Cedar ( 997) [black] Birch (1637E) rated wild 2 12 : 0 0 Loaded from wild/2 (adjourned).").unwrap();
         assert_eq!(offer.challenger, "Cedar");
         assert_eq!(offer.challenger_side, Some(Side::Black));
-        assert_eq!(offer.opponent_rating, RatingMark::Points { points: 1637, provisional: true });
-        assert_eq!(offer.clock, Some(WireClock { minutes: 2, increment_seconds: 12 }));
-        assert_eq!(offer.odds_clock, Some(WireClock { minutes: 0, increment_seconds: 0 }));
+        assert_eq!(
+            offer.opponent_rating,
+            RatingMark::Points {
+                points: 1637,
+                provisional: true
+            }
+        );
+        assert_eq!(
+            offer.clock,
+            Some(WireClock {
+                minutes: 2,
+                increment_seconds: 12
+            })
+        );
+        assert_eq!(
+            offer.odds_clock,
+            Some(WireClock {
+                minutes: 0,
+                increment_seconds: 0
+            })
+        );
         assert_eq!(offer.loaded_from.as_deref(), Some("wild/2"));
         assert!(offer.adjourned && offer.rated);
     }
 
     #[test]
     fn untimed_and_numbered_boards() {
-        let with_speed = match_offer("Cedar (----) [white] Birch (----) rated blitz crazyhouse 3 0").unwrap();
-        assert_eq!((with_speed.kind.as_str(), with_speed.clock.map(|clock| clock.minutes)), ("crazyhouse", Some(3)));
+        let with_speed =
+            match_offer("Cedar (----) [white] Birch (----) rated blitz crazyhouse 3 0").unwrap();
+        assert_eq!(
+            (
+                with_speed.kind.as_str(),
+                with_speed.clock.map(|clock| clock.minutes)
+            ),
+            ("crazyhouse", Some(3))
+        );
         let untimed = match_offer("Cedar (----) Birch (++++) unrated crazyhouse").unwrap();
         assert_eq!((untimed.clock, untimed.kind.as_str()), (None, "crazyhouse"));
-        let numbered = match_offer("Cedar (----) Birch (----) unrated wild 5 0 Loaded from wild/fr idn=518").unwrap();
+        let numbered =
+            match_offer("Cedar (----) Birch (----) unrated wild 5 0 Loaded from wild/fr idn=518")
+                .unwrap();
         assert_eq!(numbered.loaded_from.as_deref(), Some("wild/fr"));
         assert!(match_offer("Cedar (1500) Birch rated blitz 3 0").is_none());
         assert!(match_offer("").is_none());
@@ -265,11 +331,14 @@ mod tests {
 
     #[test]
     fn pending_lines_of_every_type() {
-        let ServerLine::OfferedToUs(offer) = parse("<pf> 3 w=Cedar t=takeback p=2").unwrap() else { panic!() };
+        let ServerLine::OfferedToUs(offer) = parse("<pf> 3 w=Cedar t=takeback p=2").unwrap() else {
+            panic!()
+        };
         assert_eq!((offer.number, offer.kind), (3, PendingKind::Takeback(2)));
-        let ServerLine::OfferedToUs(offer) =
-            parse("<pf> 1 w=Cedar t=match p=Cedar (1882) [white] Birch (1558) rated crazyhouse 3 0").unwrap()
-        else {
+        let ServerLine::OfferedToUs(offer) = parse(
+            "<pf> 1 w=Cedar t=match p=Cedar (1882) [white] Birch (1558) rated crazyhouse 3 0",
+        )
+        .unwrap() else {
             panic!()
         };
         assert!(matches!(offer.kind, PendingKind::Match(game) if game.kind == "crazyhouse"));
@@ -280,12 +349,19 @@ mod tests {
             ("partner", PendingKind::Partner),
             ("pause", PendingKind::Other("pause".to_owned())),
         ] {
-            let ServerLine::OfferedByUs(offer) = parse(&format!("<pt> 9 w=Cedar t={word} p=#")).unwrap() else { panic!() };
+            let ServerLine::OfferedByUs(offer) =
+                parse(&format!("<pt> 9 w=Cedar t={word} p=#")).unwrap()
+            else {
+                panic!()
+            };
             assert_eq!(offer.kind, expected);
         }
         assert!(parse("<pf> 1 w=Cedar t=match p=nonsense").is_err());
         assert!(parse("<pf> x w=Cedar t=draw p=#").is_err());
-        assert_eq!(parse("<pr> 1 2 3").unwrap(), ServerLine::OffersGone(vec![1, 2, 3]));
+        assert_eq!(
+            parse("<pr> 1 2 3").unwrap(),
+            ServerLine::OffersGone(vec![1, 2, 3])
+        );
         assert!(parse("<pr> ").is_err());
     }
 }

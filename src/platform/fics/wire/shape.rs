@@ -85,12 +85,24 @@ pub fn shape(line: &str) -> Shape<'_> {
         && (1..=3).contains(&tag.len())
         && tag.bytes().all(|b| b.is_ascii_alphanumeric())
     {
-        return Shape::Tagged { tag, rest: rest.trim_start() };
+        return Shape::Tagged {
+            tag,
+            rest: rest.trim_start(),
+        };
     }
-    if let Some((inner, tail)) = line.strip_prefix('{').and_then(|rest| rest.rsplit_once('}')) {
-        return Shape::Braced { inner, tail: tail.trim_start() };
+    if let Some((inner, tail)) = line
+        .strip_prefix('{')
+        .and_then(|rest| rest.rsplit_once('}'))
+    {
+        return Shape::Braced {
+            inner,
+            tail: tail.trim_start(),
+        };
     }
-    if let Some(inner) = line.strip_prefix("****").and_then(|rest| rest.trim_end().strip_suffix("****")) {
+    if let Some(inner) = line
+        .strip_prefix("****")
+        .and_then(|rest| rest.trim_end().strip_suffix("****"))
+    {
         return Shape::Starred(inner.trim());
     }
     Shape::Text(line)
@@ -99,8 +111,15 @@ pub fn shape(line: &str) -> Shape<'_> {
 /// Splits a leading player name off: letters only, at most 17 by the servers' rules (20 are allowed here).
 #[must_use]
 pub fn split_name(text: &str) -> Option<(&str, &str)> {
-    let end = text.bytes().position(|b| !b.is_ascii_alphabetic()).unwrap_or(text.len());
-    if (1..=20).contains(&end) { Some(text.split_at(end)) } else { None }
+    let end = text
+        .bytes()
+        .position(|b| !b.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    if (1..=20).contains(&end) {
+        Some(text.split_at(end))
+    } else {
+        None
+    }
 }
 
 /// Whether `text` is a player name and nothing else.
@@ -113,12 +132,22 @@ fn chat(line: &str) -> Option<ChatShape<'_>> {
     if let Some(rest) = line.strip_prefix("--> ") {
         let (from, rest) = split_name(rest)?;
         let (marks, text) = split_marks(rest);
-        return Some(ChatShape { from, marks, channel: Channel::Shout, text: text.trim_start() });
+        return Some(ChatShape {
+            from,
+            marks,
+            channel: Channel::Shout,
+            text: text.trim_start(),
+        });
     }
     let (from, rest) = split_name(line)?;
     let (marks, rest) = split_marks(rest);
     if let Some(text) = rest.strip_prefix(" (your partner) tells you:") {
-        return Some(ChatShape { from, marks, channel: Channel::Partner, text: text.trim_start() });
+        return Some(ChatShape {
+            from,
+            marks,
+            channel: Channel::Partner,
+            text: text.trim_start(),
+        });
     }
     const VERBS: [(&str, Channel); 7] = [
         (" tells you:", Channel::Tell),
@@ -131,14 +160,26 @@ fn chat(line: &str) -> Option<ChatShape<'_>> {
     ];
     for (verb, channel) in VERBS {
         if let Some(text) = rest.strip_prefix(verb) {
-            return Some(ChatShape { from, marks, channel, text: text.trim_start() });
+            return Some(ChatShape {
+                from,
+                marks,
+                channel,
+                text: text.trim_start(),
+            });
         }
     }
     // `NAME(C)(50): text`: the last mark is the channel's number.
-    let text = rest.strip_prefix(": ").or_else(|| (rest == ":").then_some(""))?;
+    let text = rest
+        .strip_prefix(": ")
+        .or_else(|| (rest == ":").then_some(""))?;
     let number = marks.strip_suffix(')')?.rsplit_once('(')?.1;
     let number = number.parse().ok().filter(|number| *number <= 255)?;
-    Some(ChatShape { from, marks, channel: Channel::Numbered(number), text })
+    Some(ChatShape {
+        from,
+        marks,
+        channel: Channel::Numbered(number),
+        text,
+    })
 }
 
 /// Splits `(...)` and `[...]` groups off; the blank after them stays with the rest.
@@ -166,7 +207,12 @@ mod tests {
 
     fn spoken(line: &str) -> (String, String, Channel, String) {
         match shape(line) {
-            Shape::Chat(chat) => (chat.from.to_owned(), chat.marks.to_owned(), chat.channel, chat.text.to_owned()),
+            Shape::Chat(chat) => (
+                chat.from.to_owned(),
+                chat.marks.to_owned(),
+                chat.channel,
+                chat.text.to_owned(),
+            ),
             other => panic!("{line} is {other:?}"),
         }
     }
@@ -174,20 +220,66 @@ mod tests {
     #[test]
     fn every_way_of_speaking_is_chat() {
         let cases = [
-            ("Anna(C) tells you: hello", "Anna", "(C)", Channel::Tell, "hello"),
-            ("Anna(C)(U) tells you: a: b", "Anna", "(C)(U)", Channel::Tell, "a: b"),
+            (
+                "Anna(C) tells you: hello",
+                "Anna",
+                "(C)",
+                Channel::Tell,
+                "hello",
+            ),
+            (
+                "Anna(C)(U) tells you: a: b",
+                "Anna",
+                "(C)(U)",
+                Channel::Tell,
+                "a: b",
+            ),
             ("Anna[12] says: hi", "Anna", "[12]", Channel::Say, "hi"),
             ("Anna says: hi", "Anna", "", Channel::Say, "hi"),
-            ("Anna(C) (your partner) tells you: sit", "Anna", "(C)", Channel::Partner, "sit"),
-            ("Anna(C)(1882)[1] kibitzes: +0.3", "Anna", "(C)(1882)[1]", Channel::Kibitz, "+0.3"),
-            ("Anna( 997)[1] whispers: pv", "Anna", "( 997)[1]", Channel::Whisper, "pv"),
-            ("Anna(1558) kibitzes: kib", "Anna", "(1558)", Channel::Kibitz, "kib"),
+            (
+                "Anna(C) (your partner) tells you: sit",
+                "Anna",
+                "(C)",
+                Channel::Partner,
+                "sit",
+            ),
+            (
+                "Anna(C)(1882)[1] kibitzes: +0.3",
+                "Anna",
+                "(C)(1882)[1]",
+                Channel::Kibitz,
+                "+0.3",
+            ),
+            (
+                "Anna( 997)[1] whispers: pv",
+                "Anna",
+                "( 997)[1]",
+                Channel::Whisper,
+                "pv",
+            ),
+            (
+                "Anna(1558) kibitzes: kib",
+                "Anna",
+                "(1558)",
+                Channel::Kibitz,
+                "kib",
+            ),
             ("Anna shouts: all", "Anna", "", Channel::Shout, "all"),
             ("--> Anna waves", "Anna", "", Channel::Shout, "waves"),
-            ("Anna(TD)(50): round two", "Anna", "(TD)(50)", Channel::Numbered(50), "round two"),
+            (
+                "Anna(TD)(50): round two",
+                "Anna",
+                "(TD)(50)",
+                Channel::Numbered(50),
+                "round two",
+            ),
         ];
         for (line, from, marks, channel, text) in cases {
-            assert_eq!(spoken(line), (from.to_owned(), marks.to_owned(), channel, text.to_owned()), "{line}");
+            assert_eq!(
+                spoken(line),
+                (from.to_owned(), marks.to_owned(), channel, text.to_owned()),
+                "{line}"
+            );
         }
     }
 
@@ -204,12 +296,27 @@ mod tests {
 
     #[test]
     fn machine_forms_stand_at_column_zero() {
-        assert_eq!(shape("<12> a b"), Shape::Tagged { tag: "12", rest: "a b" });
-        assert_eq!(shape("{x} 1-0"), Shape::Braced { inner: "x", tail: "1-0" });
+        assert_eq!(
+            shape("<12> a b"),
+            Shape::Tagged {
+                tag: "12",
+                rest: "a b"
+            }
+        );
+        assert_eq!(
+            shape("{x} 1-0"),
+            Shape::Braced {
+                inner: "x",
+                tail: "1-0"
+            }
+        );
         assert_eq!(shape("**** hello ****"), Shape::Starred("hello"));
         assert_eq!(shape(":You play White"), Shape::Staff("You play White"));
         assert_eq!(shape("\\   {x} 1-0"), Shape::Continuation);
         assert_eq!(shape(" <12> a"), Shape::Text(" <12> a"));
-        assert_eq!(shape("Challenge: A (1) B (2) rated blitz 3 0."), Shape::Text("Challenge: A (1) B (2) rated blitz 3 0."));
+        assert_eq!(
+            shape("Challenge: A (1) B (2) rated blitz 3 0."),
+            Shape::Text("Challenge: A (1) B (2) rated blitz 3 0.")
+        );
     }
 }

@@ -46,22 +46,79 @@ impl Dialect {
 
     pub fn variables(self) -> &'static [&'static str] {
         const COMMON: [&str; 19] = [
-            "style", "prompt", "lang", "bell", "highlight", "seek", "shout", "cshout", "chanoff", "gin", "pin", "kiblevel", "simopen", "tourney",
-            "width", "height", "interface", "open", "formula",
+            "style",
+            "prompt",
+            "lang",
+            "bell",
+            "highlight",
+            "seek",
+            "shout",
+            "cshout",
+            "chanoff",
+            "gin",
+            "pin",
+            "kiblevel",
+            "simopen",
+            "tourney",
+            "width",
+            "height",
+            "interface",
+            "open",
+            "formula",
         ];
         const MODERN: [&str; 23] = [
-            "style", "prompt", "lang", "bell", "highlight", "seek", "shout", "cshout", "chanoff", "gin", "pin", "kiblevel", "simopen", "tourney",
-            "width", "height", "interface", "open", "formula", "autoflag", "noescape", "bugopen", "tzone",
+            "style",
+            "prompt",
+            "lang",
+            "bell",
+            "highlight",
+            "seek",
+            "shout",
+            "cshout",
+            "chanoff",
+            "gin",
+            "pin",
+            "kiblevel",
+            "simopen",
+            "tourney",
+            "width",
+            "height",
+            "interface",
+            "open",
+            "formula",
+            "autoflag",
+            "noescape",
+            "bugopen",
+            "tzone",
         ];
         if self.is_modern() { &MODERN } else { &COMMON }
     }
 
     pub fn ivariables(self) -> &'static [&'static str] {
         const MODERN: [&str; 17] = [
-            "nowrap", "nohighlight", "defprompt", "ms", "startpos", "gameinfo", "pendinfo", "movecase", "smartmove", "premove", "crazyhouse", "fr",
-            "wildcastle", "suicide", "losers", "atomic", "lock",
+            "nowrap",
+            "nohighlight",
+            "defprompt",
+            "ms",
+            "startpos",
+            "gameinfo",
+            "pendinfo",
+            "movecase",
+            "smartmove",
+            "premove",
+            "crazyhouse",
+            "fr",
+            "wildcastle",
+            "suicide",
+            "losers",
+            "atomic",
+            "lock",
         ];
-        if self.is_modern() { &MODERN } else { &["ms", "startpos", "lock"] }
+        if self.is_modern() {
+            &MODERN
+        } else {
+            &["ms", "startpos", "lock"]
+        }
     }
 }
 
@@ -88,10 +145,22 @@ impl Kind {
             "losers" => Kind::Losers,
             "atomic" => Kind::Atomic,
             "fr" | "fischerandom" | "wild/fr" => Kind::FischerRandom,
-            "wild/0" => Kind::Wild("wild/0", "rnbkqbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1"),
-            "wild/5" => Kind::Wild("wild/5", "RNBKQBNR/PPPPPPPP/8/8/8/8/pppppppp/rnbkqbnr w - - 0 1"),
-            "wild/8" => Kind::Wild("wild/8", "rnbqkbnr/8/8/pppppppp/PPPPPPPP/8/8/RNBQKBNR w KQkq - 0 1"),
-            "wild/8a" => Kind::Wild("wild/8a", "rnbqkbnr/8/pppppppp/8/8/PPPPPPPP/8/RNBQKBNR w KQkq - 0 1"),
+            "wild/0" => Kind::Wild(
+                "wild/0",
+                "rnbkqbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1",
+            ),
+            "wild/5" => Kind::Wild(
+                "wild/5",
+                "RNBKQBNR/PPPPPPPP/8/8/8/8/pppppppp/rnbkqbnr w - - 0 1",
+            ),
+            "wild/8" => Kind::Wild(
+                "wild/8",
+                "rnbqkbnr/8/8/pppppppp/PPPPPPPP/8/8/RNBQKBNR w KQkq - 0 1",
+            ),
+            "wild/8a" => Kind::Wild(
+                "wild/8a",
+                "rnbqkbnr/8/pppppppp/8/8/PPPPPPPP/8/RNBQKBNR w KQkq - 0 1",
+            ),
             "bughouse" | "bug" => Kind::Bughouse,
             _ => return None,
         })
@@ -140,18 +209,31 @@ impl Kind {
     /// The same in announcements; one server puts the speed in front.
     pub fn announced(&self, minutes: u32, increment: u32, dialect: Dialect) -> String {
         let word = self.word(minutes, increment, dialect);
-        let plain = matches!(self, Kind::Chess | Kind::Wild(..) | Kind::FischerRandom | Kind::Bughouse);
-        if dialect != Dialect::FatIcs || plain { word } else { format!("{} {word}", Kind::Chess.word(minutes, increment, dialect)) }
+        let plain = matches!(
+            self,
+            Kind::Chess | Kind::Wild(..) | Kind::FischerRandom | Kind::Bughouse
+        );
+        if dialect != Dialect::FatIcs || plain {
+            word
+        } else {
+            format!("{} {word}", Kind::Chess.word(minutes, increment, dialect))
+        }
     }
 
     /// Kind, clock and source in a challenge: `crazyhouse 3 0`, `wild 3 0 Loaded from crazyhouse/0`.
     pub fn offer_words(&self, minutes: u32, increment: u32, dialect: Dialect) -> String {
         let word = self.word(minutes, increment, dialect);
-        let clock = if minutes + increment > 0 { format!(" {minutes} {increment}") } else { String::new() };
+        let clock = if minutes + increment > 0 {
+            format!(" {minutes} {increment}")
+        } else {
+            String::new()
+        };
         match self {
             Kind::Chess | Kind::Bughouse => format!("{word}{clock}"),
             Kind::Wild(..) => format!("wild{clock} Loaded from {word}"),
-            Kind::FischerRandom if dialect.is_modern() => format!("wild{clock} Loaded from wild/fr"),
+            Kind::FischerRandom if dialect.is_modern() => {
+                format!("wild{clock} Loaded from wild/fr")
+            }
             _ if dialect == Dialect::Lasker => format!("wild{clock} Loaded from {word}/0"),
             _ => format!("{}{clock}", self.announced(minutes, increment, dialect)),
         }

@@ -65,7 +65,8 @@ impl About {
 
 impl World {
     fn numbered(&mut self, session: usize) -> bool {
-        self.session(session).is_some_and(|session| session.ivariables.get("pendinfo") == Some(&true))
+        self.session(session)
+            .is_some_and(|session| session.ivariables.get("pendinfo") == Some(&true))
     }
 
     fn rating_words(&mut self, session: usize) -> String {
@@ -89,14 +90,29 @@ impl World {
                     None => "",
                 };
                 let rated = if terms.rated { "rated" } else { "unrated" };
-                let kind = terms.kind.offer_words(terms.minutes, terms.increment, self.dialect);
+                let kind = terms
+                    .kind
+                    .offer_words(terms.minutes, terms.increment, self.dialect);
                 format!("{from_name} ({from_rating}){color} {to_name} ({to_rating}) {rated} {kind}")
             }
             _ => {
-                let stored = self.stored_between(&from_name, &to_name).cloned().expect("there is such a game");
-                let kind = stored.terms.kind.offer_words(stored.terms.minutes, stored.terms.increment, self.dialect);
-                let rated = if stored.terms.rated { "rated" } else { "unrated" };
-                format!("{from_name} ({from_rating}) {to_name} ({to_rating}) {rated} {kind} (adjourned)")
+                let stored = self
+                    .stored_between(&from_name, &to_name)
+                    .cloned()
+                    .expect("there is such a game");
+                let kind = stored.terms.kind.offer_words(
+                    stored.terms.minutes,
+                    stored.terms.increment,
+                    self.dialect,
+                );
+                let rated = if stored.terms.rated {
+                    "rated"
+                } else {
+                    "unrated"
+                };
+                format!(
+                    "{from_name} ({from_rating}) {to_name} ({to_rating}) {rated} {kind} (adjourned)"
+                )
             }
         }
     }
@@ -105,12 +121,21 @@ impl World {
         match self.dialect {
             // Numbers are not used again for a while.
             Dialect::Fics => self.log.len() as u32 + self.offers.len() as u32 + 1,
-            Dialect::FatIcs | Dialect::Lasker => (1..).find(|number| self.offers.iter().all(|offer| offer.number != *number)).expect("endless"),
+            Dialect::FatIcs | Dialect::Lasker => (1..)
+                .find(|number| self.offers.iter().all(|offer| offer.number != *number))
+                .expect("endless"),
         }
     }
 
     /// Opens an offer and shows it to both.
-    pub fn open_offer(&mut self, from: usize, to: usize, about: About, own_words: &str, other_words: &str) {
+    pub fn open_offer(
+        &mut self,
+        from: usize,
+        to: usize,
+        about: About,
+        own_words: &str,
+        other_words: &str,
+    ) {
         let mut number = self.free_number();
         while self.offers.iter().any(|offer| offer.number == number) {
             number += 1;
@@ -122,19 +147,34 @@ impl World {
         };
         let kind = about.type_word();
         let (from_name, to_name) = (self.name_of(from), self.name_of(to));
-        let own_line = if self.numbered(from) { format!("\n\n<pt> {number} w={to_name} t={kind} p={parameters}") } else { String::new() };
+        let own_line = if self.numbered(from) {
+            format!("\n\n<pt> {number} w={to_name} t={kind} p={parameters}")
+        } else {
+            String::new()
+        };
         self.reply(from, &format!("{own_words}{own_line}"));
         self.tell_session(to, other_words);
         if self.numbered(to) {
             // No prompt follows this one.
-            self.out(to, &format!("\n<pf> {number} w={from_name} t={kind} p={parameters}\n"));
+            self.out(
+                to,
+                &format!("\n<pf> {number} w={from_name} t={kind} p={parameters}\n"),
+            );
         }
-        self.offers.push(Offer { number, from, to, about });
+        self.offers.push(Offer {
+            number,
+            from,
+            to,
+            about,
+        });
     }
 
     /// Removes an offer and tells both its number.
     pub fn close_offer(&mut self, number: u32) -> Option<Offer> {
-        let index = self.offers.iter().position(|offer| offer.number == number)?;
+        let index = self
+            .offers
+            .iter()
+            .position(|offer| offer.number == number)?;
         let offer = self.offers.remove(index);
         for session in [offer.from, offer.to] {
             if self.numbered(session) {
@@ -145,7 +185,13 @@ impl World {
     }
 
     pub fn parse_terms(&self, words: &[&str]) -> Option<Terms> {
-        let mut terms = Terms { minutes: 2, increment: 12, rated: true, white_wanted: None, kind: Kind::Chess };
+        let mut terms = Terms {
+            minutes: 2,
+            increment: 12,
+            rated: true,
+            white_wanted: None,
+            kind: Kind::Chess,
+        };
         let mut numbers = Vec::new();
         let mut rest = words.iter();
         let mut kind_seen = false;
@@ -190,7 +236,10 @@ impl World {
         };
         let name = self.name_of(session);
         let Some(to) = self.session_of(to_name) else {
-            self.reply(session, &format!("No player named \"{}\" is online.", to_name.to_lowercase()));
+            self.reply(
+                session,
+                &format!("No player named \"{}\" is online.", to_name.to_lowercase()),
+            );
             return;
         };
         let to_name = self.name_of(to);
@@ -210,7 +259,11 @@ impl World {
             match self.parse_terms(words) {
                 Some(terms) => About::Match(terms),
                 None => {
-                    let complaint = if self.dialect == Dialect::Lasker { "No such category/board: x/0" } else { "Usage: match <player> [terms]" };
+                    let complaint = if self.dialect == Dialect::Lasker {
+                        "No such category/board: x/0"
+                    } else {
+                        "Usage: match <player> [terms]"
+                    };
                     self.reply(session, complaint);
                     return;
                 }
@@ -218,7 +271,9 @@ impl World {
         };
         if let About::Match(terms) = &about
             && terms.rated
-            && [session, to].into_iter().any(|player| self.session(player).is_some_and(|player| player.guest))
+            && [session, to]
+                .into_iter()
+                .any(|player| self.session(player).is_some_and(|player| player.guest))
         {
             self.reply(session, "Only registered players can play rated games.");
             return;
@@ -226,7 +281,13 @@ impl World {
         self.issue(session, to, about);
     }
 
-    fn match_refusal(&mut self, from: usize, to: usize, name: &str, to_name: &str) -> Option<String> {
+    fn match_refusal(
+        &mut self,
+        from: usize,
+        to: usize,
+        name: &str,
+        to_name: &str,
+    ) -> Option<String> {
         if from == to {
             return Some("You can't match yourself.".to_owned());
         }
@@ -240,52 +301,108 @@ impl World {
         if target.variables.get("open").map(String::as_str) == Some("0") {
             return Some(format!("{to_name} is not open to match requests."));
         }
-        let filters_all = target.variables.get("formula").is_some_and(|formula| formula == "none");
+        let filters_all = target
+            .variables
+            .get("formula")
+            .is_some_and(|formula| formula == "none");
         let modern = self.dialect.is_modern();
         filters_all.then(|| {
             if modern {
                 format!("Match request does not meet formula for {to_name}:")
             } else {
-                format!("Match request does not fit formula for {to_name}:\n{to_name}'s formula: none")
+                format!(
+                    "Match request does not fit formula for {to_name}:\n{to_name}'s formula: none"
+                )
             }
         })
     }
 
     fn issue(&mut self, from: usize, to: usize, about: About) {
         let (name, to_name) = (self.name_of(from), self.name_of(to));
-        let same_terms = |offer: &Offer| offer.from == to && offer.to == from && offer.about == about;
-        if let Some(offer) = self.offers.iter().find(|offer| same_terms(offer)).map(|offer| offer.number) {
-            self.out(from, &format!("Your challenge intercepts {to_name}'s challenge.\n"));
-            self.out(to, &format!("{name}'s challenge intercepts your challenge.\nfics% "));
+        let same_terms =
+            |offer: &Offer| offer.from == to && offer.to == from && offer.about == about;
+        if let Some(offer) = self
+            .offers
+            .iter()
+            .find(|offer| same_terms(offer))
+            .map(|offer| offer.number)
+        {
+            self.out(
+                from,
+                &format!("Your challenge intercepts {to_name}'s challenge.\n"),
+            );
+            self.out(
+                to,
+                &format!("{name}'s challenge intercepts your challenge.\nfics% "),
+            );
             self.accept_number(from, offer);
             return;
         }
         let mut heading = String::new();
         let mut other_heading = String::new();
-        if let Some(index) = self.offers.iter().position(|offer| offer.from == from && offer.to == to && offer.about.is_game()) {
+        if let Some(index) = self
+            .offers
+            .iter()
+            .position(|offer| offer.from == from && offer.to == to && offer.about.is_game())
+        {
             // An updated offer gets a new number, and nothing says that the old one is gone.
             self.offers.remove(index);
             heading = format!("Updating the offer already made to {to_name}.\n");
             other_heading = format!("{name} updates the offer.\nfics% ");
         }
-        if let Some(number) = self.offers.iter().find(|offer| offer.from == to && offer.to == from && offer.about.is_game()).map(|offer| offer.number) {
-            self.out(from, &format!("Declining the offer from {to_name} and proposing a counteroffer.\n"));
-            self.out(to, &format!("{name} declines your offer and proposes a counteroffer.\nfics% "));
+        if let Some(number) = self
+            .offers
+            .iter()
+            .find(|offer| offer.from == to && offer.to == from && offer.about.is_game())
+            .map(|offer| offer.number)
+        {
+            self.out(
+                from,
+                &format!("Declining the offer from {to_name} and proposing a counteroffer.\n"),
+            );
+            self.out(
+                to,
+                &format!("{name} declines your offer and proposes a counteroffer.\nfics% "),
+            );
             self.close_offer(number);
         }
         let words = self.match_words(from, to, &about);
-        let computer = |world: &mut World, session: usize| world.session(session).is_some_and(|session| session.computer);
-        let own_note = if computer(self, to) { format!("\n--** {to_name} is a computer **--") } else { String::new() };
-        let other_note = if computer(self, from) { format!("\n--** {name} is a computer **--\nfics% ") } else { "\n".to_owned() };
-        let change = if self.dialect == Dialect::Lasker { "\nYour wild rating will change:  Win: +58,  Draw: -85,  Loss: -229\nYour new RD will be 260.3" } else { "" };
+        let computer = |world: &mut World, session: usize| {
+            world
+                .session(session)
+                .is_some_and(|session| session.computer)
+        };
+        let own_note = if computer(self, to) {
+            format!("\n--** {to_name} is a computer **--")
+        } else {
+            String::new()
+        };
+        let other_note = if computer(self, from) {
+            format!("\n--** {name} is a computer **--\nfics% ")
+        } else {
+            "\n".to_owned()
+        };
+        let change = if self.dialect == Dialect::Lasker {
+            "\nYour wild rating will change:  Win: +58,  Draw: -85,  Loss: -229\nYour new RD will be 260.3"
+        } else {
+            ""
+        };
         let own = format!("{heading}Issuing: {words}.{own_note}{change}");
-        let other = format!("{other_heading}Challenge: {words}.{change}{other_note}You can \"accept\" or \"decline\", or propose different parameters.");
+        let other = format!(
+            "{other_heading}Challenge: {words}.{change}{other_note}You can \"accept\" or \"decline\", or propose different parameters."
+        );
         self.open_offer(from, to, about, &own, &other);
     }
 
     /// Finds the offer meant by the words after `accept`, `decline` or `withdraw`.
     fn meant(&mut self, session: usize, words: &str, ours: bool) -> Result<u32, String> {
-        let mine = |offer: &&Offer| if ours { offer.from == session } else { offer.to == session };
+        let mine = |offer: &&Offer| {
+            if ours {
+                offer.from == session
+            } else {
+                offer.to == session
+            }
+        };
         let candidates: Vec<&Offer> = self.offers.iter().filter(mine).collect();
         if words.is_empty() {
             return match candidates[..] {
@@ -296,15 +413,24 @@ impl World {
         }
         if let Ok(number) = words.parse::<u32>() {
             let known = candidates.iter().any(|offer| offer.number == number);
-            return if known { Ok(number) } else { Err(format!("There is no offer {number} to accept.")) };
+            return if known {
+                Ok(number)
+            } else {
+                Err(format!("There is no offer {number} to accept."))
+            };
         }
         let by_type = words.strip_prefix("t ").unwrap_or(words);
         let found = candidates.iter().find(|offer| {
             let partner = if ours { offer.to } else { offer.from };
-            let name = self.sessions[partner].as_ref().map(|session| session.name.as_str()).unwrap_or_default();
+            let name = self.sessions[partner]
+                .as_ref()
+                .map(|session| session.name.as_str())
+                .unwrap_or_default();
             offer.about.type_word() == by_type || name.eq_ignore_ascii_case(words)
         });
-        found.map(|offer| offer.number).ok_or_else(|| format!("There are no pending offers from {words}."))
+        found
+            .map(|offer| offer.number)
+            .ok_or_else(|| format!("There are no pending offers from {words}."))
     }
 
     pub fn accept(&mut self, session: usize, rest: &str) {
@@ -315,14 +441,33 @@ impl World {
     }
 
     pub fn accept_number(&mut self, session: usize, number: u32) {
-        let Some(offer) = self.offers.iter().find(|offer| offer.number == number).cloned() else { return };
+        let Some(offer) = self
+            .offers
+            .iter()
+            .find(|offer| offer.number == number)
+            .cloned()
+        else {
+            return;
+        };
         let (name, from_name) = (self.name_of(session), self.name_of(offer.from));
-        let thing = if offer.about.is_game() { "match offer".to_owned() } else { format!("{} request", offer.about.type_word()) };
+        let thing = if offer.about.is_game() {
+            "match offer".to_owned()
+        } else {
+            format!("{} request", offer.about.type_word())
+        };
         let (own, other) = match self.dialect {
-            Dialect::FatIcs => (format!("Accepting the {thing} from {from_name}."), format!("{name} accepts your {thing}.")),
-            Dialect::Fics => (format!("You accept the {thing} from {from_name}."), format!("{name} accepts the {thing}.")),
+            Dialect::FatIcs => (
+                format!("Accepting the {thing} from {from_name}."),
+                format!("{name} accepts your {thing}."),
+            ),
+            Dialect::Fics => (
+                format!("You accept the {thing} from {from_name}."),
+                format!("{name} accepts the {thing}."),
+            ),
             Dialect::Lasker => (
-                format!("You accept the challenge of {from_name}.\n\n{from_name}, who was challenging you, has joined a match with {name}."),
+                format!(
+                    "You accept the challenge of {from_name}.\n\n{from_name}, who was challenging you, has joined a match with {name}."
+                ),
                 format!("{name} accepts your challenge.\nfics% Challenge to {name} withdrawn."),
             ),
         };
@@ -343,7 +488,14 @@ impl World {
         match self.meant(session, rest, false) {
             Ok(number) => {
                 // The order of the number's removal and the sentence is another on each server.
-                let offer = if self.dialect == Dialect::Fics { self.close_offer(number) } else { self.offers.iter().find(|offer| offer.number == number).cloned() };
+                let offer = if self.dialect == Dialect::Fics {
+                    self.close_offer(number)
+                } else {
+                    self.offers
+                        .iter()
+                        .find(|offer| offer.number == number)
+                        .cloned()
+                };
                 let Some(offer) = offer else { return };
                 let (name, from_name) = (self.name_of(session), self.name_of(offer.from));
                 let thing = match (&offer.about, self.dialect) {
@@ -357,7 +509,10 @@ impl World {
                     Dialect::Lasker if offer.about.is_game() => "the ",
                     Dialect::Lasker => "",
                 };
-                self.reply(session, &format!("You decline the {thing} from {from_name}."));
+                self.reply(
+                    session,
+                    &format!("You decline the {thing} from {from_name}."),
+                );
                 self.tell_session(offer.from, &format!("{name} declines {the}{thing}."));
                 self.close_offer(number);
             }
@@ -368,9 +523,15 @@ impl World {
     pub fn withdraw(&mut self, session: usize, rest: &str) {
         match self.meant(session, rest, true) {
             Ok(number) => {
-                let Some(offer) = self.close_offer(number) else { return };
+                let Some(offer) = self.close_offer(number) else {
+                    return;
+                };
                 let name = self.name_of(session);
-                let thing = if offer.about.is_game() { "match offer".to_owned() } else { format!("{} request", offer.about.type_word()) };
+                let thing = if offer.about.is_game() {
+                    "match offer".to_owned()
+                } else {
+                    format!("{} request", offer.about.type_word())
+                };
                 let to_name = self.name_of(offer.to);
                 self.reply(session, &format!("You withdraw the {thing} to {to_name}."));
                 self.tell_session(offer.to, &format!("{name} withdraws the {thing}."));
@@ -382,17 +543,31 @@ impl World {
     /// All offers of players who just began a game vanish, and their seeks.
     pub fn offers_void(&mut self, players: [usize; 2]) {
         let names = players.map(|player| self.name_of(player));
-        let numbers: Vec<u32> = self.offers.iter().filter(|offer| players.contains(&offer.from) || players.contains(&offer.to)).map(|offer| offer.number).collect();
+        let numbers: Vec<u32> = self
+            .offers
+            .iter()
+            .filter(|offer| players.contains(&offer.from) || players.contains(&offer.to))
+            .map(|offer| offer.number)
+            .collect();
         for number in numbers {
             if let Some(offer) = self.close_offer(number)
                 && players.contains(&offer.from)
                 && !players.contains(&offer.to)
             {
-                let (who, with) = if offer.from == players[0] { (&names[0], &names[1]) } else { (&names[1], &names[0]) };
+                let (who, with) = if offer.from == players[0] {
+                    (&names[0], &names[1])
+                } else {
+                    (&names[1], &names[0])
+                };
                 self.tell_session(offer.to, &format!("{who}, who was challenging you, has joined a match with {with}.\nChallenge from {who} removed."));
             }
         }
-        let gone: Vec<u32> = self.seeks.iter().filter(|seek| players.contains(&seek.owner)).map(|seek| seek.number).collect();
+        let gone: Vec<u32> = self
+            .seeks
+            .iter()
+            .filter(|seek| players.contains(&seek.owner))
+            .map(|seek| seek.number)
+            .collect();
         self.seeks.retain(|seek| !players.contains(&seek.owner));
         for number in gone {
             for player in players {
@@ -402,8 +577,15 @@ impl World {
     }
 
     pub fn offers_of_leaver(&mut self, name: &str) {
-        let Some(session) = self.session_of(name) else { return };
-        let numbers: Vec<u32> = self.offers.iter().filter(|offer| offer.from == session || offer.to == session).map(|offer| offer.number).collect();
+        let Some(session) = self.session_of(name) else {
+            return;
+        };
+        let numbers: Vec<u32> = self
+            .offers
+            .iter()
+            .filter(|offer| offer.from == session || offer.to == session)
+            .map(|offer| offer.number)
+            .collect();
         for number in numbers {
             if let Some(offer) = self.close_offer(number)
                 && offer.from == session
@@ -425,21 +607,45 @@ impl World {
             self.reply(session, "Usage: seek [terms]");
             return;
         };
-        if self.seeks.iter().filter(|seek| seek.owner == session).count() >= 3 {
+        if self
+            .seeks
+            .iter()
+            .filter(|seek| seek.owner == session)
+            .count()
+            >= 3
+        {
             self.reply(session, "You can only have 3 active seeks.");
             return;
         }
-        if let Some(index) = self.seeks.iter().position(|seek| seek.owner != session && seek.terms == terms && !seek.manual) {
+        if let Some(index) = self
+            .seeks
+            .iter()
+            .position(|seek| seek.owner != session && seek.terms == terms && !seek.manual)
+        {
             let other = self.seeks[index].owner;
             let names = [self.name_of(session), self.name_of(other)];
-            self.out(session, &format!("Your seek matches one already posted by {}.\n", names[1]));
-            self.tell_session(other, &format!("Your seek matches one already posted by {}.", names[0]));
+            self.out(
+                session,
+                &format!("Your seek matches one already posted by {}.\n", names[1]),
+            );
+            self.tell_session(
+                other,
+                &format!("Your seek matches one already posted by {}.", names[0]),
+            );
             self.start_match(session, other, terms);
             return;
         }
         let number = self.log.len() as u32;
-        self.seeks.push(Seek { number, owner: session, terms, manual });
-        self.reply(session, &format!("Your seek has been posted with index {number}.\n(1 player saw the seek.)"));
+        self.seeks.push(Seek {
+            number,
+            owner: session,
+            terms,
+            manual,
+        });
+        self.reply(
+            session,
+            &format!("Your seek has been posted with index {number}.\n(1 player saw the seek.)"),
+        );
     }
 
     pub fn unseek(&mut self, session: usize) {
@@ -448,18 +654,29 @@ impl World {
     }
 
     pub fn play_seek(&mut self, session: usize, rest: &str) {
-        if self.session(session).is_some_and(|session| session.computer) {
+        if self
+            .session(session)
+            .is_some_and(|session| session.computer)
+        {
             self.reply(session, "Computers cannot accept seeks.");
             return;
         }
         let owner = rest.parse::<u32>().ok();
         let by_name = self.session_of(rest);
-        let Some(seek) = self.seeks.iter().find(|seek| Some(seek.number) == owner || Some(seek.owner) == by_name).cloned() else {
+        let Some(seek) = self
+            .seeks
+            .iter()
+            .find(|seek| Some(seek.number) == owner || Some(seek.owner) == by_name)
+            .cloned()
+        else {
             self.reply(session, "That seek is not available.");
             return;
         };
         if seek.manual {
-            self.out(session, "Issuing match request since the seek was set to manual.\n");
+            self.out(
+                session,
+                "Issuing match request since the seek was set to manual.\n",
+            );
             self.issue(session, seek.owner, About::Match(seek.terms));
         } else {
             let name = self.name_of(session);
@@ -474,7 +691,15 @@ impl World {
             return;
         };
         let name = self.name_of(session);
-        let words = format!("{name} offers to be your bughouse partner; type \"partner {name}\" to accept.");
-        self.open_offer(session, to, About::Partner, &format!("Making a partnership offer to {rest}."), &words);
+        let words = format!(
+            "{name} offers to be your bughouse partner; type \"partner {name}\" to accept."
+        );
+        self.open_offer(
+            session,
+            to,
+            About::Partner,
+            &format!("Making a partnership offer to {rest}."),
+            &words,
+        );
     }
 }

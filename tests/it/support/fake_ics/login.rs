@@ -74,8 +74,16 @@ impl World {
             return;
         }
         let guest = if name == "guest" {
-            let name = format!("Guest{}", ["KLMN", "PQRS", "TUVW", "XYZA"][self.connections as usize % 4]);
-            self.out(session, &format!("\nLogging you in as \"{name}\"; you may use this name to play unrated games.\n"));
+            let name = format!(
+                "Guest{}",
+                ["KLMN", "PQRS", "TUVW", "XYZA"][self.connections as usize % 4]
+            );
+            self.out(
+                session,
+                &format!(
+                    "\nLogging you in as \"{name}\"; you may use this name to play unrated games.\n"
+                ),
+            );
             name
         } else {
             self.out(session, &format!("\n\"{name}\" is not a registered name.  You may play unrated games as a guest.\n"));
@@ -94,7 +102,9 @@ impl World {
     fn password_given(&mut self, session: usize, name: &str, password: &str) {
         self.bytes(session, ECHO_ON);
         self.out(session, "\n");
-        let right = self.account(name).is_some_and(|account| account.password == password);
+        let right = self
+            .account(name)
+            .is_some_and(|account| account.password == password);
         if right && !self.faults.password_always_wrong {
             self.enter(session, name, false);
         } else {
@@ -105,9 +115,15 @@ impl World {
 
     fn enter(&mut self, session: usize, name: &str, guest: bool) {
         if let Some(other) = self.session_of(name) {
-            self.out(other, &format!("**** {name} has arrived - you can't both be logged in. ****\n\n"));
+            self.out(
+                other,
+                &format!("**** {name} has arrived - you can't both be logged in. ****\n\n"),
+            );
             self.leave(other);
-            self.out(session, &format!("**** {name} is already logged in; closing the other connection. ****\n"));
+            self.out(
+                session,
+                &format!("**** {name} is already logged in; closing the other connection. ****\n"),
+            );
         }
         let computer = self.account(name).is_some_and(|account| account.computer);
         let mark = match (guest, computer, self.dialect.prints_titles_at_login()) {
@@ -130,19 +146,41 @@ impl World {
     /// Opponents in adjourned games learn of each other.
     pub fn announce_arrival(&mut self, session: usize) {
         let name = self.name_of(session);
-        let opponents: Vec<String> = self.stored.iter().filter_map(|stored| stored.opponent_of(&name)).map(str::to_owned).collect();
-        let online: Vec<String> = opponents.iter().filter(|name| self.session_of(name).is_some()).cloned().collect();
+        let opponents: Vec<String> = self
+            .stored
+            .iter()
+            .filter_map(|stored| stored.opponent_of(&name))
+            .map(str::to_owned)
+            .collect();
+        let online: Vec<String> = opponents
+            .iter()
+            .filter(|name| self.session_of(name).is_some())
+            .cloned()
+            .collect();
         if !online.is_empty() {
             let count = online.len();
             let names = online.join(" ");
             if self.dialect.is_modern() {
-                self.out(session, &format!("{count} player who has an adjourned game with you is online: {names}\n"));
+                self.out(
+                    session,
+                    &format!(
+                        "{count} player who has an adjourned game with you is online: {names}\n"
+                    ),
+                );
             } else {
-                self.out(session, &format!("{count} player, who has an adjourned game with you, is online:\n{names}\n"));
+                self.out(
+                    session,
+                    &format!(
+                        "{count} player, who has an adjourned game with you, is online:\n{names}\n"
+                    ),
+                );
             }
         }
         for opponent in online {
-            self.notice(&opponent, &format!("Notification: {name}, who has an adjourned game with you, has arrived."));
+            self.notice(
+                &opponent,
+                &format!("Notification: {name}, who has an adjourned game with you, has arrived."),
+            );
         }
     }
 
@@ -164,7 +202,9 @@ impl World {
             self.reply(session, &format!("No such ivariable \"{name}\"."));
             return;
         }
-        let Some(state) = self.session(session) else { return };
+        let Some(state) = self.session(session) else {
+            return;
+        };
         if state.ivariables.get("lock") == Some(&true) {
             self.reply(session, "Cannot alter: Interface setting locked.");
             return;

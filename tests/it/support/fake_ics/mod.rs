@@ -29,11 +29,17 @@ pub struct FakeIcs {
 
 impl FakeIcs {
     pub fn new(dialect: Dialect, seed: u64) -> FakeIcs {
-        FakeIcs { world: Arc::new(Mutex::new(World::new(dialect, seed))), wake: Arc::new(Notify::new()) }
+        FakeIcs {
+            world: Arc::new(Mutex::new(World::new(dialect, seed))),
+            wake: Arc::new(Notify::new()),
+        }
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
-        let result = act(&mut self.world.lock().expect("no test panics while it holds the world"));
+        let result = act(&mut self
+            .world
+            .lock()
+            .expect("no test panics while it holds the world"));
         self.wake.notify_waiters();
         result
     }
@@ -44,7 +50,11 @@ impl FakeIcs {
     }
 
     /// A connector for `connect_with`: every call is a new connection.
-    pub fn connector(&self) -> impl FnMut() -> std::pin::Pin<Box<dyn Future<Output = io::Result<DuplexStream>> + Send>> + Send + 'static {
+    pub fn connector(
+        &self,
+    ) -> impl FnMut() -> std::pin::Pin<Box<dyn Future<Output = io::Result<DuplexStream>> + Send>>
+    + Send
+    + 'static {
         let server = self.clone();
         move || {
             let server = server.clone();
@@ -54,7 +64,12 @@ impl FakeIcs {
                 }
                 let (near, far) = tokio::io::duplex(64 * 1024);
                 let session = server.with(|world| world.connect());
-                tokio::spawn(stream::serve(server.world.clone(), server.wake.clone(), session, far));
+                tokio::spawn(stream::serve(
+                    server.world.clone(),
+                    server.wake.clone(),
+                    session,
+                    far,
+                ));
                 Ok(near)
             })
         }
@@ -62,13 +77,27 @@ impl FakeIcs {
 
     /// Listens on a port of the system's choice.
     pub async fn listen(&self) -> u16 {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("the loopback has a free port");
-        let port = listener.local_addr().expect("a bound socket has an address").port();
+        let listener = TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .expect("the loopback has a free port");
+        let port = listener
+            .local_addr()
+            .expect("a bound socket has an address")
+            .port();
         let server = self.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                // Pieces must not wait for each other's acknowledgements.
+                stream
+                    .set_nodelay(true)
+                    .expect("a fresh socket takes options");
                 let session = server.with(|world| world.connect());
-                tokio::spawn(stream::serve(server.world.clone(), server.wake.clone(), session, stream));
+                tokio::spawn(stream::serve(
+                    server.world.clone(),
+                    server.wake.clone(),
+                    session,
+                    stream,
+                ));
             }
         });
         port
@@ -77,7 +106,11 @@ impl FakeIcs {
     /// A player that a test moves by hand, logged in and set up.
     pub fn player(&self, name: &str) -> Player {
         let session = self.with(|world| world.join(name));
-        Player { server: self.clone(), session, name: name.to_owned() }
+        Player {
+            server: self.clone(),
+            session,
+            name: name.to_owned(),
+        }
     }
 
     /// Sets what goes wrong.
@@ -102,7 +135,14 @@ impl FakeIcs {
 
     /// Every line that this name sent since the start, logins included; passwords as they came.
     pub fn sent_by(&self, name: &str) -> Vec<String> {
-        self.with(|world| world.log.iter().filter(|(who, _)| who.eq_ignore_ascii_case(name)).map(|(_, line)| line.clone()).collect())
+        self.with(|world| {
+            world
+                .log
+                .iter()
+                .filter(|(who, _)| who.eq_ignore_ascii_case(name))
+                .map(|(_, line)| line.clone())
+                .collect()
+        })
     }
 
     /// Bytes that arrived before the first question was asked, over all connections.

@@ -57,11 +57,19 @@ impl Stored {
 
 impl Game {
     pub fn opponent_of(&self, name: &str) -> &str {
-        if self.white.eq_ignore_ascii_case(name) { &self.black } else { &self.white }
+        if self.white.eq_ignore_ascii_case(name) {
+            &self.black
+        } else {
+            &self.white
+        }
     }
 
     fn color_of(&self, name: &str) -> Color {
-        if self.white.eq_ignore_ascii_case(name) { Color::White } else { Color::Black }
+        if self.white.eq_ignore_ascii_case(name) {
+            Color::White
+        } else {
+            Color::Black
+        }
     }
 
     fn position(&self) -> &Position {
@@ -74,7 +82,9 @@ impl Game {
 
     /// Charges the side to move for the time since the clock was looked at last.
     fn charge(&mut self, now: Instant) -> i64 {
-        let Some(since) = self.ticking_since.replace(now) else { return 0 };
+        let Some(since) = self.ticking_since.replace(now) else {
+            return 0;
+        };
         let spent = i64::try_from(now.duration_since(since).as_millis()).unwrap_or(0);
         let side = self.position().turn().index();
         self.clocks[side] -= spent;
@@ -84,56 +94,102 @@ impl Game {
 
 /// Letters of a hand, pawns first.
 fn hand(position: &Position, color: Color) -> String {
-    [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen]
-        .into_iter()
-        .flat_map(|role| std::iter::repeat_n(role.upper_char(), usize::from(position.pocket(color, role))))
-        .collect()
+    [
+        Role::Pawn,
+        Role::Knight,
+        Role::Bishop,
+        Role::Rook,
+        Role::Queen,
+    ]
+    .into_iter()
+    .flat_map(|role| {
+        std::iter::repeat_n(role.upper_char(), usize::from(position.pocket(color, role)))
+    })
+    .collect()
 }
 
 fn verbose(position: &Position, m: Move) -> String {
     let name = |square: Square| square.name(8);
     match position.kind(m) {
-        MoveKind::Normal { from, to, promotion } => {
-            let piece = position.piece_at(from).expect("a piece moves").role.upper_char();
-            let promotion = promotion.map(|role| format!("={}", role.upper_char())).unwrap_or_default();
+        MoveKind::Normal {
+            from,
+            to,
+            promotion,
+        } => {
+            let piece = position
+                .piece_at(from)
+                .expect("a piece moves")
+                .role
+                .upper_char();
+            let promotion = promotion
+                .map(|role| format!("={}", role.upper_char()))
+                .unwrap_or_default();
             format!("{piece}/{}-{}{promotion}", name(from), name(to))
         }
         MoveKind::EnPassant { from, to } => format!("P/{}-{}", name(from), name(to)),
-        MoveKind::Castle { king, rook } => if rook.file(8) > king.file(8) { "o-o" } else { "o-o-o" }.to_owned(),
+        MoveKind::Castle { king, rook } => if rook.file(8) > king.file(8) {
+            "o-o"
+        } else {
+            "o-o-o"
+        }
+        .to_owned(),
         MoveKind::Drop { role, to } => format!("{}/@@-{}", role.upper_char(), name(to)),
     }
 }
 
 impl World {
     pub fn game_index_of(&self, name: &str) -> Option<usize> {
-        self.games.iter().position(|game| game.white.eq_ignore_ascii_case(name) || game.black.eq_ignore_ascii_case(name))
+        self.games.iter().position(|game| {
+            game.white.eq_ignore_ascii_case(name) || game.black.eq_ignore_ascii_case(name)
+        })
     }
 
     pub fn stored_between(&self, one: &str, two: &str) -> Option<&Stored> {
-        self.stored.iter().find(|stored| stored.opponent_of(one).is_some_and(|other| other.eq_ignore_ascii_case(two)))
+        self.stored.iter().find(|stored| {
+            stored
+                .opponent_of(one)
+                .is_some_and(|other| other.eq_ignore_ascii_case(two))
+        })
     }
 
     pub fn legal_moves(&self, name: &str) -> Vec<String> {
-        let Some(game) = self.game_index_of(name).map(|index| &self.games[index]) else { return Vec::new() };
+        let Some(game) = self.game_index_of(name).map(|index| &self.games[index]) else {
+            return Vec::new();
+        };
         let position = game.position();
         if position.turn() != game.color_of(name) {
             return Vec::new();
         }
-        position.legal_moves().iter().map(|m| position.san(*m)).collect()
+        position
+            .legal_moves()
+            .iter()
+            .map(|m| position.san(*m))
+            .collect()
     }
 
     /// `from` offered, `to` accepted.
     pub fn start_match(&mut self, from: usize, to: usize, terms: Terms) {
-        let from_white = terms.white_wanted.unwrap_or_else(|| (self.seed + self.results.len() as u64).is_multiple_of(2));
+        let from_white = terms
+            .white_wanted
+            .unwrap_or_else(|| (self.seed + self.results.len() as u64).is_multiple_of(2));
         let (white, black) = if from_white { (from, to) } else { (to, from) };
         let (variant, mode) = terms.kind.rules();
-        let position = Position::from_fen(variant, mode, terms.kind.start_fen()).expect("first positions are legal");
-        let bank = if terms.minutes == 0 && terms.increment > 0 { 10_000 } else { i64::from(terms.minutes) * 60_000 };
+        let position = Position::from_fen(variant, mode, terms.kind.start_fen())
+            .expect("first positions are legal");
+        let bank = if terms.minutes == 0 && terms.increment > 0 {
+            10_000
+        } else {
+            i64::from(terms.minutes) * 60_000
+        };
         let noescape = [white, black].into_iter().all(|player| {
-            self.session(player).is_some_and(|player| player.variables.get("noescape").map(String::as_str) == Some("1"))
+            self.session(player).is_some_and(|player| {
+                player.variables.get("noescape").map(String::as_str) == Some("1")
+            })
         });
         let game = Game {
-            number: (1..).find(|number| self.games.iter().all(|game| game.number != *number)).expect("endless"),
+            number: (1..)
+                .find(|number| self.games.iter().all(|game| game.number != *number))
+                .expect("endless"),
             white: self.name_of(white),
             black: self.name_of(black),
             terms,
@@ -148,13 +204,23 @@ impl World {
 
     pub fn resume_stored(&mut self, from: usize, to: usize) {
         let (one, two) = (self.name_of(from), self.name_of(to));
-        let Some(index) = self.stored.iter().position(|stored| stored.opponent_of(&one).is_some_and(|other| other.eq_ignore_ascii_case(&two))) else {
+        let Some(index) = self.stored.iter().position(|stored| {
+            stored
+                .opponent_of(&one)
+                .is_some_and(|other| other.eq_ignore_ascii_case(&two))
+        }) else {
             return;
         };
         let stored = self.stored.remove(index);
-        let (white, black) = if stored.white.eq_ignore_ascii_case(&one) { (from, to) } else { (to, from) };
+        let (white, black) = if stored.white.eq_ignore_ascii_case(&one) {
+            (from, to)
+        } else {
+            (to, from)
+        };
         let game = Game {
-            number: (1..).find(|number| self.games.iter().all(|game| game.number != *number)).expect("endless"),
+            number: (1..)
+                .find(|number| self.games.iter().all(|game| game.number != *number))
+                .expect("endless"),
             white: stored.white,
             black: stored.black,
             terms: stored.terms,
@@ -170,14 +236,35 @@ impl World {
     fn begin(&mut self, game: Game, players: [usize; 2], resumed: bool) {
         self.offers_void(players);
         let rated = if game.terms.rated { "rated" } else { "unrated" };
-        let word = game.terms.kind.word(game.terms.minutes, game.terms.increment, self.dialect);
+        let word = game
+            .terms
+            .kind
+            .word(game.terms.minutes, game.terms.increment, self.dialect);
         let (minutes, increment) = (game.terms.minutes, game.terms.increment);
-        let ratings = [&game.white, &game.black].map(|name| self.account(name).map_or("++++".to_owned(), |account| account.rating.to_string()));
-        let clock = if game.is_timed() { format!(" {minutes} {increment}") } else { String::new() };
-        let announced = game.terms.kind.announced(game.terms.minutes, game.terms.increment, self.dialect);
-        let creating = format!("\nCreating: {} ({}) {} ({}) {rated} {announced}{clock}", game.white, ratings[0], game.black, ratings[1]);
+        let ratings = [&game.white, &game.black].map(|name| {
+            self.account(name)
+                .map_or("++++".to_owned(), |account| account.rating.to_string())
+        });
+        let clock = if game.is_timed() {
+            format!(" {minutes} {increment}")
+        } else {
+            String::new()
+        };
+        let announced =
+            game.terms
+                .kind
+                .announced(game.terms.minutes, game.terms.increment, self.dialect);
+        let creating = format!(
+            "\nCreating: {} ({}) {} ({}) {rated} {announced}{clock}",
+            game.white, ratings[0], game.black, ratings[1]
+        );
         let verb = if resumed { "Continuing" } else { "Creating" };
-        let brace = |word: &str| format!("{{Game {} ({} vs. {}) {verb} {rated} {word} match.}}", game.number, game.white, game.black);
+        let brace = |word: &str| {
+            format!(
+                "{{Game {} ({} vs. {}) {verb} {rated} {word} match.}}",
+                game.number, game.white, game.black
+            )
+        };
         let guests = players.map(|player| self.session(player).is_some_and(|player| player.guest));
         for player in players {
             let mut text = creating.clone();
@@ -189,7 +276,10 @@ impl World {
             } else {
                 text.push_str(&format!("\n{}\n", brace(&announced)));
             }
-            if self.session(player).is_some_and(|player| player.ivariables.get("gameinfo") == Some(&true)) {
+            if self
+                .session(player)
+                .is_some_and(|player| player.ivariables.get("gameinfo") == Some(&true))
+            {
                 let seconds = game.clocks[0] / 1000;
                 let bit = |flag: bool| u8::from(flag);
                 text.push_str(&format!(
@@ -204,7 +294,10 @@ impl World {
                 ));
             }
             if game.noescape {
-                text.push_str(&format!("Game {}: A disconnection will be considered a forfeit.\nfics% \n", game.number));
+                text.push_str(&format!(
+                    "Game {}: A disconnection will be considered a forfeit.\nfics% \n",
+                    game.number
+                ));
             }
             if resumed && self.dialect.is_modern() && game.positions[0].variant().has_drops() {
                 text.push_str(&past_arrivals(&game));
@@ -225,13 +318,20 @@ impl World {
 
     fn players_of(&self, index: usize) -> Vec<usize> {
         let game = &self.games[index];
-        [&game.white, &game.black].into_iter().filter_map(|name| self.session_of(name)).collect()
+        [&game.white, &game.black]
+            .into_iter()
+            .filter_map(|name| self.session_of(name))
+            .collect()
     }
 
     /// Shows the board, to all players or to those given.
     pub fn show_board(&mut self, index: usize, only: &[usize]) {
         self.games[index].charge_if_ticking();
-        let players = if only.is_empty() { self.players_of(index) } else { only.to_vec() };
+        let players = if only.is_empty() {
+            self.players_of(index)
+        } else {
+            only.to_vec()
+        };
         let game = self.games[index].clone();
         let has_hands = game.position().variant().has_drops();
         for player in players {
@@ -241,7 +341,10 @@ impl World {
             if has_hands && !self.faults.without_holdings {
                 let state = self.holdings_line(&game, None);
                 match self.faults.late_holdings {
-                    Some(delay) => self.delayed.push((Instant::now() + delay, player, format!("{state}\n"))),
+                    Some(delay) => {
+                        self.delayed
+                            .push((Instant::now() + delay, player, format!("{state}\n")))
+                    }
                     None => self.out(player, &format!("{state}\n")),
                 }
             }
@@ -250,45 +353,101 @@ impl World {
     }
 
     fn holdings_line(&self, game: &Game, arrival: Option<(Color, Role)>) -> String {
-        let keys = if self.dialect == Dialect::Lasker { ["White", "Black"] } else { ["white", "black"] };
+        let keys = if self.dialect == Dialect::Lasker {
+            ["White", "Black"]
+        } else {
+            ["white", "black"]
+        };
         let position = game.position();
-        let suffix = arrival.map(|(color, role)| format!(" <- {}{}", if color == Color::White { 'W' } else { 'B' }, role.upper_char())).unwrap_or_default();
-        format!("<b1> game {} {} [{}] {} [{}]{suffix}", game.number, keys[0], hand(position, Color::White), keys[1], hand(position, Color::Black))
+        let suffix = arrival
+            .map(|(color, role)| {
+                format!(
+                    " <- {}{}",
+                    if color == Color::White { 'W' } else { 'B' },
+                    role.upper_char()
+                )
+            })
+            .unwrap_or_default();
+        format!(
+            "<b1> game {} {} [{}] {} [{}]{suffix}",
+            game.number,
+            keys[0],
+            hand(position, Color::White),
+            keys[1],
+            hand(position, Color::Black)
+        )
     }
 
     fn style12(&mut self, game: &Game, viewer: Color, session: usize) -> String {
         let position = game.position();
-        let milliseconds = self.dialect.is_modern() && self.session(session).is_some_and(|session| session.ivariables.get("ms") == Some(&true));
+        let milliseconds = self.dialect.is_modern()
+            && self
+                .session(session)
+                .is_some_and(|session| session.ivariables.get("ms") == Some(&true));
         let ranks: Vec<String> = (0..8u8)
             .rev()
-            .map(|rank| (0..8u8).map(|file| position.piece_at(Square::new(file, rank, 8)).map_or('-', |piece| piece.char())).collect())
+            .map(|rank| {
+                (0..8u8)
+                    .map(|file| {
+                        position
+                            .piece_at(Square::new(file, rank, 8))
+                            .map_or('-', |piece| piece.char())
+                    })
+                    .collect()
+            })
             .collect();
         let setup = position.to_setup();
         let last = game.moves.last();
-        let pushed = last.filter(|made| made.verbose.starts_with("P/") && !made.drop).and_then(|made| {
-            let squares = made.verbose.get(2..7)?.as_bytes();
-            (squares[0] == squares[3] && squares[1].abs_diff(squares[4]) == 2).then(|| i32::from(squares[0] - b'a'))
-        });
+        let pushed = last
+            .filter(|made| made.verbose.starts_with("P/") && !made.drop)
+            .and_then(|made| {
+                let squares = made.verbose.get(2..7)?.as_bytes();
+                (squares[0] == squares[3] && squares[1].abs_diff(squares[4]) == 2)
+                    .then(|| i32::from(squares[0] - b'a'))
+            });
         let en_passant = match (self.dialect, last) {
             (Dialect::Lasker, Some(made)) if made.drop => 32_730,
             (Dialect::FatIcs, _) => -1,
             _ => pushed.unwrap_or(-1),
         };
-        let flags: Vec<&str> = setup.castling_rooks.iter().map(|rook| if rook.is_some() { "1" } else { "0" }).collect();
-        let clock = |value: i64| if milliseconds { value } else { value.div_euclid(1000) };
+        let flags: Vec<&str> = setup
+            .castling_rooks
+            .iter()
+            .map(|rook| if rook.is_some() { "1" } else { "0" })
+            .collect();
+        let clock = |value: i64| {
+            if milliseconds {
+                value
+            } else {
+                value.div_euclid(1000)
+            }
+        };
         let took = last.map_or(0, |made| made.milliseconds);
         let time = if milliseconds {
-            format!("({}:{:02}.{:03})", took / 60_000, took / 1000 % 60, took % 1000)
+            format!(
+                "({}:{:02}.{:03})",
+                took / 60_000,
+                took / 1000 % 60,
+                took % 1000
+            )
         } else {
             format!("({}:{:02})", took / 60_000, took / 1000 % 60)
         };
         let relation = if position.turn() == viewer { 1 } else { -1 };
-        let tail = format!("{} {}", u8::from(viewer == Color::Black), u8::from(game.ticking_since.is_some()));
+        let tail = format!(
+            "{} {}",
+            u8::from(viewer == Color::Black),
+            u8::from(game.ticking_since.is_some())
+        );
         let lag = if self.dialect.is_modern() { " 0" } else { "" };
         format!(
             "<12> {} {} {en_passant} {} {} {} {} {} {relation} {} {} 39 39 {} {} {} {} {time} {} {tail}{lag}",
             ranks.join(" "),
-            if position.turn() == Color::White { 'W' } else { 'B' },
+            if position.turn() == Color::White {
+                'W'
+            } else {
+                'B'
+            },
             flags.join(" "),
             position.halfmoves(),
             game.number,
@@ -307,7 +466,9 @@ impl World {
     /// Reads a typed move the way the strict server does.
     fn read_move(&self, position: &Position, text: &str) -> Option<Result<Move, ()>> {
         let bytes = text.as_bytes();
-        let square = |part: &[u8]| part.len() == 2 && (b'a'..=b'h').contains(&part[0]) && (b'1'..=b'8').contains(&part[1]);
+        let square = |part: &[u8]| {
+            part.len() == 2 && (b'a'..=b'h').contains(&part[0]) && (b'1'..=b'8').contains(&part[1])
+        };
         let castle = |short: bool| {
             let is_it = |m: &&Move| matches!(position.kind(**m), MoveKind::Castle { king, rook } if (rook.file(8) > king.file(8)) == short);
             position.legal_moves().iter().find(is_it).copied().ok_or(())
@@ -336,8 +497,11 @@ impl World {
             }
             return Some(m);
         }
-        let looks_like_san = text.len() >= 2 && (bytes[0].is_ascii_uppercase() || (b'a'..=b'h').contains(&bytes[0])) && bytes.iter().any(u8::is_ascii_digit);
-        (looks_like_san && text.len() <= 8 && !text.contains('_')).then(|| position.parse_san(text).map_err(|_| ()))
+        let looks_like_san = text.len() >= 2
+            && (bytes[0].is_ascii_uppercase() || (b'a'..=b'h').contains(&bytes[0]))
+            && bytes.iter().any(u8::is_ascii_digit);
+        (looks_like_san && text.len() <= 8 && !text.contains('_'))
+            .then(|| position.parse_san(text).map_err(|_| ()))
     }
 
     pub fn try_move(&mut self, session: usize, text: &str) {
@@ -370,7 +534,12 @@ impl World {
         };
         if self.dialect == Dialect::Lasker || self.dialect == Dialect::Fics {
             // A move declines what was offered to the mover.
-            let numbers: Vec<u32> = self.offers.iter().filter(|offer| offer.to == session && !offer.about.is_game()).map(|offer| offer.number).collect();
+            let numbers: Vec<u32> = self
+                .offers
+                .iter()
+                .filter(|offer| offer.to == session && !offer.about.is_game())
+                .map(|offer| offer.number)
+                .collect();
             for number in numbers {
                 self.close_offer(number);
             }
@@ -386,7 +555,12 @@ impl World {
         let spent = game.charge(now);
         let mut after = before.clone();
         after.play(m).expect("the move was read as legal");
-        let made = Made { san: before.san(m), verbose: verbose(&before, m), milliseconds: spent, drop: m.is_drop() };
+        let made = Made {
+            san: before.san(m),
+            verbose: verbose(&before, m),
+            milliseconds: spent,
+            drop: m.is_drop(),
+        };
         if game.ticking_since.is_some() {
             game.clocks[mover.index()] += i64::from(game.terms.increment) * 1000;
         }
@@ -409,8 +583,20 @@ impl World {
     fn end_by_rules(&mut self, index: usize) {
         let game = &self.games[index];
         let position = game.position();
-        let loser_name = |winner: Color| if winner == Color::White { &game.black } else { &game.white };
-        let winner_name = |winner: Color| if winner == Color::White { &game.white } else { &game.black };
+        let loser_name = |winner: Color| {
+            if winner == Color::White {
+                &game.black
+            } else {
+                &game.white
+            }
+        };
+        let winner_name = |winner: Color| {
+            if winner == Color::White {
+                &game.white
+            } else {
+                &game.black
+            }
+        };
         let ending = position.variant_end();
         let (words, result) = if let Some(ending) = ending {
             match ending.outcome.winner() {
@@ -426,7 +612,10 @@ impl World {
         } else if !position.has_legal_move() {
             if position.in_check() {
                 let winner = !position.turn();
-                (format!("{} checkmated", loser_name(winner)), if winner == Color::White { "1-0" } else { "0-1" })
+                (
+                    format!("{} checkmated", loser_name(winner)),
+                    if winner == Color::White { "1-0" } else { "0-1" },
+                )
             } else {
                 ("Game drawn by stalemate".to_owned(), "1/2-1/2")
             }
@@ -441,20 +630,46 @@ impl World {
     /// Ends a game and says so.
     pub fn end(&mut self, index: usize, words: &str, result: &str) {
         let game = self.games.remove(index);
-        let players: Vec<usize> = [&game.white, &game.black].into_iter().filter_map(|name| self.session_of(name)).collect();
-        let numbers: Vec<u32> = self.offers.iter().filter(|offer| players.contains(&offer.from) && !offer.about.is_game()).map(|offer| offer.number).collect();
+        let players: Vec<usize> = [&game.white, &game.black]
+            .into_iter()
+            .filter_map(|name| self.session_of(name))
+            .collect();
+        let numbers: Vec<u32> = self
+            .offers
+            .iter()
+            .filter(|offer| players.contains(&offer.from) && !offer.about.is_game())
+            .map(|offer| offer.number)
+            .collect();
         for number in numbers {
             self.close_offer(number);
         }
-        let line = format!("{{Game {} ({} vs. {}) {words}}} {result}", game.number, game.white, game.black);
+        let line = format!(
+            "{{Game {} ({} vs. {}) {words}}} {result}",
+            game.number, game.white, game.black
+        );
         self.results.push(format!("{words} {result}"));
-        self.history.push((game.white.clone(), game.black.clone(), format!("{words}|{result}")));
-        let rating = if game.terms.rated && result != "*" { "rating adjustment: 1500 --> 1510" } else { "" };
+        self.history.push((
+            game.white.clone(),
+            game.black.clone(),
+            format!("{words}|{result}"),
+        ));
+        let rating = if game.terms.rated && result != "*" {
+            "rating adjustment: 1500 --> 1510"
+        } else {
+            ""
+        };
         for player in players {
             match (self.dialect, rating) {
-                (Dialect::Lasker, "") => self.tell_session(player, &format!("{line}\nNo ratings adjustment done.")),
-                (Dialect::Lasker, _) => self.tell_session(player, &format!("wild {rating}\n\n{line}")),
-                (_, "") => self.tell_session(player, &format!("{line}\nfics% \nNo ratings adjustment done.")),
+                (Dialect::Lasker, "") => {
+                    self.tell_session(player, &format!("{line}\nNo ratings adjustment done."))
+                }
+                (Dialect::Lasker, _) => {
+                    self.tell_session(player, &format!("wild {rating}\n\n{line}"))
+                }
+                (_, "") => self.tell_session(
+                    player,
+                    &format!("{line}\nfics% \nNo ratings adjustment done."),
+                ),
                 _ => self.tell_session(player, &format!("{line}\nfics% \nCrazyhouse {rating}")),
             }
         }
@@ -467,7 +682,11 @@ impl World {
             return;
         };
         let winner = !self.games[index].color_of(&name);
-        self.end(index, &format!("{name} resigns"), if winner == Color::White { "1-0" } else { "0-1" });
+        self.end(
+            index,
+            &format!("{name} resigns"),
+            if winner == Color::White { "1-0" } else { "0-1" },
+        );
     }
 
     pub fn abort(&mut self, session: usize) {
@@ -490,7 +709,9 @@ impl World {
             return;
         };
         let opponent = self.games[index].opponent_of(&name).to_owned();
-        let Some(to) = self.session_of(&opponent) else { return };
+        let Some(to) = self.session_of(&opponent) else {
+            return;
+        };
         let about = match what {
             "draw" => About::Draw,
             "abort" => About::Abort,
@@ -498,12 +719,23 @@ impl World {
             "pause" => About::Pause,
             _ => About::Takeback(rest.parse().unwrap_or(1)),
         };
-        let same = |offer: &super::lobby::Offer| std::mem::discriminant(&offer.about) == std::mem::discriminant(&about);
-        if let Some(number) = self.offers.iter().find(|offer| offer.from == to && offer.to == session && same(offer)).map(|offer| offer.number) {
+        let same = |offer: &super::lobby::Offer| {
+            std::mem::discriminant(&offer.about) == std::mem::discriminant(&about)
+        };
+        if let Some(number) = self
+            .offers
+            .iter()
+            .find(|offer| offer.from == to && offer.to == session && same(offer))
+            .map(|offer| offer.number)
+        {
             self.accept_number(session, number);
             return;
         }
-        if self.offers.iter().any(|offer| offer.from == session && same(offer)) {
+        if self
+            .offers
+            .iter()
+            .any(|offer| offer.from == session && same(offer))
+        {
             self.reply(session, &format!("You are already offering a {what}."));
             return;
         }
@@ -511,9 +743,15 @@ impl World {
             (About::Draw, _) => format!("{name} offers you a draw."),
             (About::Abort, Dialect::FatIcs) => format!("{name} requests to abort game 1."),
             (About::Adjourn, Dialect::FatIcs) => format!("{name} requests to adjourn game 1."),
-            (About::Abort, _) => format!("{name} would like to abort the game; type \"abort\" to accept."),
-            (About::Adjourn, _) => format!("{name} would like to adjourn the game; type \"adjourn\" to accept."),
-            (About::Takeback(plies), _) => format!("{name} would like to take back {plies} half move(s)."),
+            (About::Abort, _) => {
+                format!("{name} would like to abort the game; type \"abort\" to accept.")
+            }
+            (About::Adjourn, _) => {
+                format!("{name} would like to adjourn the game; type \"adjourn\" to accept.")
+            }
+            (About::Takeback(plies), _) => {
+                format!("{name} would like to take back {plies} half move(s).")
+            }
             _ => format!("{name} requests to pause the game."),
         };
         self.open_offer(session, to, about, "Request sent.", &words);
@@ -522,7 +760,9 @@ impl World {
     /// Both agreed on something in their game.
     pub fn agreed(&mut self, session: usize, about: About) {
         let name = self.name_of(session);
-        let Some(index) = self.game_index_of(&name) else { return };
+        let Some(index) = self.game_index_of(&name) else {
+            return;
+        };
         let agreement = self.dialect.agreement();
         match about {
             About::Draw => self.end(index, &format!("Game drawn by {agreement}"), "1/2-1/2"),
@@ -569,18 +809,31 @@ impl World {
             return;
         }
         let loser = game.opponent_of(&name).to_owned();
-        self.end(index, &format!("{loser} forfeits on time"), if opponent == Color::Black { "1-0" } else { "0-1" });
+        self.end(
+            index,
+            &format!("{loser} forfeits on time"),
+            if opponent == Color::Black {
+                "1-0"
+            } else {
+                "0-1"
+            },
+        );
     }
 
     pub fn moretime(&mut self, session: usize, rest: &str) {
         let name = self.name_of(session);
-        let Some(index) = self.game_index_of(&name) else { return };
+        let Some(index) = self.game_index_of(&name) else {
+            return;
+        };
         let seconds: i64 = rest.parse().unwrap_or(0);
         let game = &mut self.games[index];
         let opponent = game.opponent_of(&name).to_owned();
         let side = game.color_of(&opponent).index();
         game.clocks[side] += seconds * 1000;
-        self.notice(&opponent, &format!("{name} has added {seconds} seconds to your clock."));
+        self.notice(
+            &opponent,
+            &format!("{name} has added {seconds} seconds to your clock."),
+        );
         self.show_board(index, &[]);
     }
 
@@ -588,7 +841,10 @@ impl World {
         let name = self.name_of(session);
         match self.game_index_of(&name) {
             Some(index) => self.show_board(index, &[session]),
-            None => self.reply(session, "You are not playing, observing or examining a game."),
+            None => self.reply(
+                session,
+                "You are not playing, observing or examining a game.",
+            ),
         }
     }
 
@@ -631,22 +887,41 @@ impl World {
         if rows.is_empty() {
             self.reply(session, &format!("{name} has no adjourned games."));
         } else {
-            let text = format!("Stored games for {name}:\n    C Opponent       On Type          Str  M    ECO Date\n{}", rows.join("\n"));
+            let text = format!(
+                "Stored games for {name}:\n    C Opponent       On Type          Str  M    ECO Date\n{}",
+                rows.join("\n")
+            );
             self.reply(session, &text);
         }
     }
 
     pub fn list_history(&mut self, session: usize) {
         let name = self.name_of(session);
-        let mut text = format!("History for {name}:\n                  Opponent      Type         ECO End Date");
+        let mut text = format!(
+            "History for {name}:\n                  Opponent      Type         ECO End Date"
+        );
         for (number, (white, black, words)) in self.history.iter().enumerate() {
-            if words.ends_with('*') || !(white.eq_ignore_ascii_case(&name) || black.eq_ignore_ascii_case(&name)) {
+            if words.ends_with('*')
+                || !(white.eq_ignore_ascii_case(&name) || black.eq_ignore_ascii_case(&name))
+            {
                 continue;
             }
             let is_white = white.eq_ignore_ascii_case(&name);
             let won = words.ends_with(if is_white { "|1-0" } else { "|0-1" });
-            let sign = if words.ends_with("1/2-1/2") { '=' } else if won { '+' } else { '-' };
-            let end = if words.contains("disconnection") { "Dis" } else if words.contains("resigns") { "Res" } else { "Mat" };
+            let sign = if words.ends_with("1/2-1/2") {
+                '='
+            } else if won {
+                '+'
+            } else {
+                '-'
+            };
+            let end = if words.contains("disconnection") {
+                "Dis"
+            } else if words.contains("resigns") {
+                "Res"
+            } else {
+                "Mat"
+            };
             let (side, opponent) = if is_white { ('W', black) } else { ('B', white) };
             text.push_str(&format!("\n{number:2}: {sign} 1500 {side} 1500 {opponent:13} [bzr  3   0] B01 {end} 2026-11-30 06:31 UTC"));
         }
@@ -655,23 +930,39 @@ impl World {
 
     /// A player's connection is gone, or he quit.
     pub fn player_lost(&mut self, name: &str) {
-        let Some(index) = self.game_index_of(name) else { return };
-        if let Some(session) = self.session_of(name).and_then(|session| self.session(session)) {
+        let Some(index) = self.game_index_of(name) else {
+            return;
+        };
+        if let Some(session) = self
+            .session_of(name)
+            .and_then(|session| self.session(session))
+        {
             // Not there any more: nothing is shown to him.
             session.stage = Stage::Name;
             session.closed = true;
         }
         let opponent = self.games[index].opponent_of(name).to_owned();
-        self.notice(&opponent, &format!("Your opponent, {name}, has lost contact or quit."));
+        self.notice(
+            &opponent,
+            &format!("Your opponent, {name}, has lost contact or quit."),
+        );
         if self.faults.hang_after_loss {
             return;
         }
         let game = &self.games[index];
         if game.noescape {
             let winner = !game.color_of(name);
-            self.end(index, &format!("{name} forfeits by disconnection"), if winner == Color::White { "1-0" } else { "0-1" });
+            self.end(
+                index,
+                &format!("{name} forfeits by disconnection"),
+                if winner == Color::White { "1-0" } else { "0-1" },
+            );
         } else if game.moves.len() < 4 {
-            self.end(index, &format!("{name} lost connection and too few moves; game aborted"), "*");
+            self.end(
+                index,
+                &format!("{name} lost connection and too few moves; game aborted"),
+                "*",
+            );
         } else {
             self.adjourn(index, &format!("{name} lost connection; game adjourned"));
         }
@@ -688,7 +979,15 @@ impl Game {
 
 /// What the mover got by a capture.
 fn arrived(before: &Position, after: &Position, mover: Color) -> Option<Role> {
-    [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen].into_iter().find(|role| after.pocket(mover, *role) > before.pocket(mover, *role))
+    [
+        Role::Pawn,
+        Role::Knight,
+        Role::Bishop,
+        Role::Rook,
+        Role::Queen,
+    ]
+    .into_iter()
+    .find(|role| after.pocket(mover, *role) > before.pocket(mover, *role))
 }
 
 /// After an adjournment every capture of the past is repeated before the board.

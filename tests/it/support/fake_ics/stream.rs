@@ -9,9 +9,15 @@ use tokio::sync::Notify;
 
 use super::world::World;
 
-pub async fn serve<S: AsyncRead + AsyncWrite>(world: Arc<Mutex<World>>, wake: Arc<Notify>, session: usize, stream: S) {
+pub async fn serve<S: AsyncRead + AsyncWrite>(
+    world: Arc<Mutex<World>>,
+    wake: Arc<Notify>,
+    session: usize,
+    stream: S,
+) {
     let (mut reader, mut writer) = tokio::io::split(stream);
-    let mut rng = SmallRng::seed_from_u64(world.lock().expect("not poisoned").seed ^ session as u64);
+    let mut rng =
+        SmallRng::seed_from_u64(world.lock().expect("not poisoned").seed ^ session as u64);
     let mut buffer = [0u8; 1024];
     let mut line: Vec<u8> = Vec::new();
     loop {
@@ -22,7 +28,12 @@ pub async fn serve<S: AsyncRead + AsyncWrite>(world: Arc<Mutex<World>>, wake: Ar
         let (bytes, closed) = world.lock().expect("not poisoned").take_output(session);
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            let length = if rng.random_bool(0.3) { 1 } else { rng.random_range(1..=40) }.min(rest.len());
+            let length = if rng.random_bool(0.3) {
+                1
+            } else {
+                rng.random_range(1..=40)
+            }
+            .min(rest.len());
             let (piece, tail) = rest.split_at(length);
             if writer.write_all(piece).await.is_err() {
                 world.lock().expect("not poisoned").hung_up(session);

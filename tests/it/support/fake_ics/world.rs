@@ -104,11 +104,18 @@ impl World {
     }
 
     pub fn register(&mut self, name: &str, password: &str, computer: bool) {
-        self.accounts.push(Account { name: name.to_owned(), password: password.to_owned(), computer, rating: 1500 });
+        self.accounts.push(Account {
+            name: name.to_owned(),
+            password: password.to_owned(),
+            computer,
+            rating: 1500,
+        });
     }
 
     pub fn account(&self, name: &str) -> Option<&Account> {
-        self.accounts.iter().find(|account| account.name.eq_ignore_ascii_case(name))
+        self.accounts
+            .iter()
+            .find(|account| account.name.eq_ignore_ascii_case(name))
     }
 
     pub fn refuses_connection(&mut self) -> bool {
@@ -172,12 +179,20 @@ impl World {
 
     pub fn session_of(&self, name: &str) -> Option<usize> {
         self.sessions.iter().position(|session| {
-            session.as_ref().is_some_and(|session| session.stage == Stage::In && !session.closed && session.name.eq_ignore_ascii_case(name))
+            session.as_ref().is_some_and(|session| {
+                session.stage == Stage::In
+                    && !session.closed
+                    && session.name.eq_ignore_ascii_case(name)
+            })
         })
     }
 
     pub fn name_of(&self, session: usize) -> String {
-        self.sessions.get(session).and_then(Option::as_ref).map(|session| session.name.clone()).unwrap_or_default()
+        self.sessions
+            .get(session)
+            .and_then(Option::as_ref)
+            .map(|session| session.name.clone())
+            .unwrap_or_default()
     }
 
     /// Appends text; `\n` becomes the dialect's line end.
@@ -216,7 +231,13 @@ impl World {
     pub fn raw(&mut self, name: &str, bytes: &[u8]) {
         if let Some(session) = self.session_of(name).and_then(|index| self.session(index)) {
             session.outbox.extend_from_slice(bytes);
-        } else if let Some(session) = self.sessions.iter_mut().rev().flatten().find(|session| !session.closed && !session.by_hand) {
+        } else if let Some(session) = self
+            .sessions
+            .iter_mut()
+            .rev()
+            .flatten()
+            .find(|session| !session.closed && !session.by_hand)
+        {
             session.outbox.extend_from_slice(bytes);
         }
     }
@@ -224,7 +245,12 @@ impl World {
     /// Output of a connection; hand-moved players keep it as what they were shown.
     pub fn take_output(&mut self, session: usize) -> (Vec<u8>, bool) {
         let now = Instant::now();
-        let due: Vec<(usize, String)> = self.delayed.iter().filter(|(at, ..)| *at <= now).map(|(_, session, text)| (*session, text.clone())).collect();
+        let due: Vec<(usize, String)> = self
+            .delayed
+            .iter()
+            .filter(|(at, ..)| *at <= now)
+            .map(|(_, session, text)| (*session, text.clone()))
+            .collect();
         self.delayed.retain(|(at, ..)| *at > now);
         for (target, text) in due {
             self.out(target, &text);
@@ -240,7 +266,9 @@ impl World {
     }
 
     pub fn shown(&mut self, session: usize) -> String {
-        let Some(session) = self.session(session) else { return String::new() };
+        let Some(session) = self.session(session) else {
+            return String::new();
+        };
         let outbox = std::mem::take(&mut session.outbox);
         session.shown.extend(outbox);
         String::from_utf8_lossy(&session.shown).replace('\r', "")
@@ -262,30 +290,42 @@ impl World {
             {
                 state.sealed = true;
                 if opened.starts_with(b"TIMESTAMP|") || opened == [2, b'9'] {
-                    let note = if opened.len() == 2 { "(seal answer)" } else { "(seal introduction)" };
+                    let note = if opened.len() == 2 {
+                        "(seal answer)"
+                    } else {
+                        "(seal introduction)"
+                    };
                     self.log.push((String::new(), note.to_owned()));
                     return;
                 }
                 line = opened;
             } else if state.sealed {
-                self.log.push((String::new(), "(a line without seal)".to_owned()));
+                self.log
+                    .push((String::new(), "(a line without seal)".to_owned()));
             }
         }
         if line.len() > 1022 {
             self.out(session, "Command ignored: line too long.\n");
             return;
         }
-        if line.iter().any(|byte| !(byte.is_ascii_graphic() || *byte == b' ' || *byte == b'\r')) {
+        if line
+            .iter()
+            .any(|byte| !(byte.is_ascii_graphic() || *byte == b' ' || *byte == b'\r'))
+        {
             self.out(session, "Command ignored: invalid characters.\n");
             return;
         }
-        let text = String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned();
+        let text = String::from_utf8_lossy(&line)
+            .trim_end_matches('\r')
+            .to_owned();
         self.input(session, &text);
     }
 
     /// A line typed by a player.
     pub fn input(&mut self, session: usize, line: &str) {
-        let Some(state) = self.session(session) else { return };
+        let Some(state) = self.session(session) else {
+            return;
+        };
         if state.closed {
             return;
         }
@@ -341,14 +381,23 @@ impl World {
 
     fn speak(&mut self, session: usize, verb: &str, rest: &str) {
         let state = self.sessions[session].as_ref().expect("he typed");
-        let marks = if state.computer && self.dialect.is_modern() { "(C)" } else if state.guest { "(U)" } else { "" };
+        let marks = if state.computer && self.dialect.is_modern() {
+            "(C)"
+        } else if state.guest {
+            "(U)"
+        } else {
+            ""
+        };
         let name = state.name.clone();
         let game = self.game_index_of(&name);
         match verb {
             "tell" => {
                 let (to, text) = rest.split_once(' ').unwrap_or((rest, ""));
                 let Some(target) = self.session_of(to) else {
-                    self.reply(session, &format!("No player named \"{}\" is online.", to.to_lowercase()));
+                    self.reply(
+                        session,
+                        &format!("No player named \"{}\" is online.", to.to_lowercase()),
+                    );
                     return;
                 };
                 self.tell_session(target, &format!("{name}{marks} tells you: {text}"));
@@ -357,22 +406,34 @@ impl World {
             "say" => {
                 let opponent = match game {
                     Some(game) => Some(self.games[game].opponent_of(&name).to_owned()),
-                    None => self.sessions[session].as_ref().and_then(|state| state.last_opponent.clone()),
+                    None => self.sessions[session]
+                        .as_ref()
+                        .and_then(|state| state.last_opponent.clone()),
                 };
-                let Some(target) = opponent.as_deref().and_then(|name| self.session_of(name)) else {
+                let Some(target) = opponent.as_deref().and_then(|name| self.session_of(name))
+                else {
                     self.reply(session, "I don't know whom to say that to.");
                     return;
                 };
-                let number = game.map(|game| format!("[{}]", self.games[game].number)).unwrap_or_default();
+                let number = game
+                    .map(|game| format!("[{}]", self.games[game].number))
+                    .unwrap_or_default();
                 self.tell_session(target, &format!("{name}{marks}{number} says: {rest}"));
                 self.reply(session, &format!("(told {})", opponent.unwrap_or_default()));
             }
             _ => {
                 let Some(game) = game else {
-                    self.reply(session, "You are not playing, examining, or observing a game.");
+                    self.reply(
+                        session,
+                        "You are not playing, examining, or observing a game.",
+                    );
                     return;
                 };
-                let line = format!("{name}{marks}(1500)[{}] {verb}{}: {rest}", self.games[game].number, if verb == "kibitz" { "es" } else { "s" });
+                let line = format!(
+                    "{name}{marks}(1500)[{}] {verb}{}: {rest}",
+                    self.games[game].number,
+                    if verb == "kibitz" { "es" } else { "s" }
+                );
                 let opponent = self.games[game].opponent_of(&name).to_owned();
                 if verb == "kibitz"
                     && let Some(target) = self.session_of(&opponent)
@@ -397,7 +458,10 @@ impl World {
     }
 
     pub fn hung_up(&mut self, session: usize) {
-        if self.session(session).is_some_and(|session| session.stage == Stage::In && !session.closed) {
+        if self
+            .session(session)
+            .is_some_and(|session| session.stage == Stage::In && !session.closed)
+        {
             self.leave(session);
         } else if let Some(session) = self.session(session) {
             session.closed = true;
