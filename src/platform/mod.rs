@@ -32,6 +32,8 @@
 //!    resignation), within the limits of their own deadlines.
 //! 8. Everything is stamped with the instant at which the bytes arrived.
 
+pub mod fics;
+
 pub mod backoff;
 pub mod call;
 pub mod error;

@@ -27,3 +27,4 @@ mod store_kill;
 mod lichess_contract;
 mod lichess_contract_game;
 mod pychess;
+mod fics;
