@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::history::{History, Row};
+use super::mate::Solver;
 use super::params::Params;
 use super::picker::Scored;
 use crate::engine::evaluation::values::Values;
@@ -112,6 +113,10 @@ pub struct Worker<R: Rules> {
     pv_length: Vec<usize>,
     reductions: Vec<i32>,
     counted: u64,
+    /// Looks for mates by checks at the root; made when first wanted.
+    pub solver: Option<Solver>,
+    /// Nodes the solver has used in this search.
+    pub solver_nodes: u64,
 }
 
 impl<R: Rules> std::fmt::Debug for Worker<R> {
@@ -154,6 +159,8 @@ impl<R: Rules> Worker<R> {
             pv_length: vec![0; MAX_PLY + 4],
             reductions: reductions(&params),
             counted: 0,
+            solver: None,
+            solver_nodes: 0,
         }
     }
 
@@ -178,6 +185,7 @@ impl<R: Rules> Worker<R> {
         self.arena.clear();
         self.nodes = 0;
         self.counted = 0;
+        self.solver_nodes = 0;
         self.seldepth = 0;
         self.stopped = false;
         self.root_first = 0;
@@ -368,6 +376,14 @@ impl<R: Rules> Worker<R> {
     /// Nodes of this thread that are not in the common count yet.
     pub fn uncounted(&self) -> u64 {
         self.nodes - self.counted
+    }
+
+    /// Forgets what was learnt about a game.
+    pub fn forget(&mut self) {
+        self.history.clear();
+        if let Some(solver) = &mut self.solver {
+            solver.clear();
+        }
     }
 
     /// Starts an empty principal variation at a ply.
