@@ -4,5 +4,6 @@
     reason = "a test that cannot go on should say where, and nothing more"
 )]
 
+mod architecture;
 mod engine_match;
 mod rules;

@@ -80,11 +80,8 @@ fn collection_of_the_environment_replays() {
         let name = format!("{} game {}", text("file"), record["n"]);
         let number = usize::try_from(record["n"].as_u64().unwrap()).unwrap();
         let game = &file.1[number - 1];
-        if !record["parse_error"].is_null() {
-            assert!(game.is_err(), "{name} should be refused");
-            broken += 1;
-            continue;
-        }
+        // Other readers stumble over an illegal move inside a variation; here variations are skipped.
+        broken += u32::from(!record["parse_error"].is_null());
         let game = game.as_ref().unwrap_or_else(|error| panic!("{name}: {error}"));
         let position = game.history().position().clone();
         assert_eq!(game.moves.len() as u64, record["plies"].as_u64().unwrap(), "{name}");
@@ -96,8 +93,7 @@ fn collection_of_the_environment_replays() {
         replayed += 1;
         plies += game.moves.len();
     }
-    // Not a `println`: the numbers belong into the log of a run that asked for them.
-    eprintln!("{replayed} games of {} half-moves replayed, {broken} refused as they should be", plies);
+    println!("{replayed} games of {plies} half-moves replayed, {broken} of them with an illegal variation");
     assert!(replayed > 0);
 }
 
@@ -134,5 +130,5 @@ fn move_lists_of_the_environment_replay() {
         assert_eq!(game.history().position().fen(), final_fen, "{name} round {round}");
         assert_comes_back(game, name);
     }
-    eprintln!("{} games with move lists replayed", records.len());
+    println!("{} games with move lists replayed", records.len());
 }
