@@ -35,7 +35,13 @@ struct Task {
     leaves: u64,
 }
 
-const fn task(name: &'static str, variant: Variant, fen: &'static str, depth: u32, leaves: u64) -> Task {
+const fn task(
+    name: &'static str,
+    variant: Variant,
+    fen: &'static str,
+    depth: u32,
+    leaves: u64,
+) -> Task {
     Task {
         name,
         variant,
@@ -74,7 +80,13 @@ const TASKS: [Task; 15] = [
     task("horde-start", Variant::Horde, "", 6, 5_396_554),
     task("racingkings-start", Variant::RacingKings, "", 5, 9_472_927),
     task("3check-start", Variant::ThreeCheck, "", 5, 4_865_609),
-    task("kingofthehill-start", Variant::KingOfTheHill, "", 5, 4_865_609),
+    task(
+        "kingofthehill-start",
+        Variant::KingOfTheHill,
+        "",
+        5,
+        4_865_609,
+    ),
     task("capablanca-start", Variant::Capablanca, "", 5, 28_741_319),
     task(
         "capablanca-middle",
@@ -95,8 +107,13 @@ const TASKS: [Task; 15] = [
 
 impl Task {
     fn ours(&self) -> Position {
-        let fen = if self.fen.is_empty() { self.variant.start_fen() } else { self.fen };
-        epd::read_position(self.variant, CastlingMode::Standard, fen).expect("the positions of the benchmark are legal")
+        let fen = if self.fen.is_empty() {
+            self.variant.start_fen()
+        } else {
+            self.fen
+        };
+        epd::read_position(self.variant, CastlingMode::Standard, fen)
+            .expect("the positions of the benchmark are legal")
     }
 
     fn count_ours(&self, depth: u32) -> u64 {
@@ -115,7 +132,9 @@ impl Task {
             Variant::Atomic => their_perft::<shakmaty::variant::Atomic>(&fen, depth),
             Variant::Horde => their_perft::<shakmaty::variant::Horde>(&fen, depth),
             Variant::RacingKings => their_perft::<shakmaty::variant::RacingKings>(&fen, depth),
-            Variant::Capablanca | Variant::Capahouse | Variant::Suicide | Variant::Losers => return None,
+            Variant::Capablanca | Variant::Capahouse | Variant::Suicide | Variant::Losers => {
+                return None;
+            }
         })
     }
 
@@ -164,7 +183,10 @@ fn seconds(began: Instant) -> f64 {
     std::fs::read_to_string("/proc/thread-self/schedstat")
         .ok()
         .and_then(|text| text.split(' ').next()?.parse::<f64>().ok())
-        .map_or_else(|| began.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
+        .map_or_else(
+            || began.elapsed().as_secs_f64(),
+            |nanoseconds| nanoseconds / 1e9,
+        )
 }
 
 /// Leaves per second of CPU time, in millions.
@@ -193,7 +215,10 @@ fn best(task: &Task, rounds: u32, began: Instant) -> [Option<f64>; 3] {
 
 fn main() {
     // Cargo adds `--bench`; everything else is ours.
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .collect();
     if let [word, program, name, depth] = arguments.as_slice()
         && word == "count"
     {
@@ -202,9 +227,15 @@ fn main() {
         println!("{leaves:?}");
         return;
     }
-    let rounds = arguments.first().and_then(|text| text.parse().ok()).unwrap_or(5);
+    let rounds = arguments
+        .first()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(5);
     let began = Instant::now();
-    println!("{:<22}{:>14}{:>9}{:>10}{:>9}{:>10}{:>9}", "position", "leaves", "ours", "shakmaty", "ratio", "cozy", "ratio");
+    println!(
+        "{:<22}{:>14}{:>9}{:>10}{:>9}{:>10}{:>9}",
+        "position", "leaves", "ours", "shakmaty", "ratio", "cozy", "ratio"
+    );
     for task in &TASKS {
         let [ours, shakmaty, cozy] = best(task, rounds, began);
         let ours = ours.unwrap_or_default();
@@ -212,7 +243,15 @@ fn main() {
             Some(theirs) => format!("{theirs:>10.1}{:>9.2}", ours / theirs),
             None => format!("{:>10}{:>9}", "-", "-"),
         };
-        println!("{:<22}{:>14}{ours:>9.1}{}{}", task.name, task.leaves, column(shakmaty), column(cozy));
+        println!(
+            "{:<22}{:>14}{ours:>9.1}{}{}",
+            task.name,
+            task.leaves,
+            column(shakmaty),
+            column(cozy)
+        );
     }
-    println!("million leaves per second of CPU time, best of {rounds} rounds; ratio = ours / theirs");
+    println!(
+        "million leaves per second of CPU time, best of {rounds} rounds; ratio = ours / theirs"
+    );
 }

@@ -18,19 +18,48 @@ const ARROWS: [(&str, &[&str]); 13] = [
     (
         "config",
         &[
-            "rules", "engine", "game", "lobby", "platform", "house", "store", "fleet", "dashboard", "observability",
+            "rules",
+            "engine",
+            "game",
+            "lobby",
+            "platform",
+            "house",
+            "store",
+            "fleet",
+            "dashboard",
+            "observability",
         ],
     ),
     (
         "daemon",
         &[
-            "rules", "engine", "game", "lobby", "platform", "house", "store", "fleet", "dashboard", "observability", "config",
+            "rules",
+            "engine",
+            "game",
+            "lobby",
+            "platform",
+            "house",
+            "store",
+            "fleet",
+            "dashboard",
+            "observability",
+            "config",
         ],
     ),
     (
         "cli",
         &[
-            "rules", "engine", "game", "lobby", "platform", "house", "store", "fleet", "dashboard", "observability", "config",
+            "rules",
+            "engine",
+            "game",
+            "lobby",
+            "platform",
+            "house",
+            "store",
+            "fleet",
+            "dashboard",
+            "observability",
+            "config",
             "daemon",
         ],
     ),
@@ -38,10 +67,39 @@ const ARROWS: [(&str, &[&str]); 13] = [
 
 /// Crates that a module stays free of.
 const FOREIGN: [(&str, &[&str]); 4] = [
-    ("rules", &["serde", "tokio", "tracing", "rand", "anyhow", "std::time::Instant", "SystemTime"]),
+    (
+        "rules",
+        &[
+            "serde",
+            "tokio",
+            "tracing",
+            "rand",
+            "anyhow",
+            "std::time::Instant",
+            "SystemTime",
+        ],
+    ),
     ("engine", &["anyhow", "reqwest", "axum"]),
-    ("game", &["anyhow", "tokio::", "reqwest", "Instant::now", "SystemTime::now"]),
-    ("lobby", &["anyhow", "tokio::", "reqwest", "Instant::now", "SystemTime::now"]),
+    (
+        "game",
+        &[
+            "anyhow",
+            "tokio::",
+            "reqwest",
+            "Instant::now",
+            "SystemTime::now",
+        ],
+    ),
+    (
+        "lobby",
+        &[
+            "anyhow",
+            "tokio::",
+            "reqwest",
+            "Instant::now",
+            "SystemTime::now",
+        ],
+    ),
 ];
 
 /// What `game` may know of the engine: plain data, nothing that searches.
@@ -97,7 +155,9 @@ fn sources() -> Vec<Source> {
         .map(|path| {
             let text = std::fs::read_to_string(&path).unwrap();
             let below = path.strip_prefix(&src).unwrap();
-            let mut names = below.iter().map(|name| name.to_string_lossy().trim_end_matches(".rs").to_owned());
+            let mut names = below
+                .iter()
+                .map(|name| name.to_string_lossy().trim_end_matches(".rs").to_owned());
             Source {
                 module: names.next().unwrap_or_default(),
                 part: names.next().unwrap_or_default(),
@@ -137,7 +197,11 @@ fn names_behind(code: &str, prefix: &str) -> BTreeSet<String> {
 }
 
 fn first_name(text: &str) -> Option<String> {
-    let name: String = text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    let name: String = text
+        .trim_start()
+        .chars()
+        .take_while(|c| c.is_alphanumeric() || *c == '_')
+        .collect();
     (!name.is_empty()).then_some(name)
 }
 
@@ -169,26 +233,43 @@ fn modules_use_only_what_the_table_allows() {
             continue;
         }
         let Some((_, allowed)) = ARROWS.iter().find(|(module, _)| *module == source.module) else {
-            wrong.push(format!("{}: the module is not in the table", source.path.display()));
+            wrong.push(format!(
+                "{}: the module is not in the table",
+                source.path.display()
+            ));
             continue;
         };
         for used in names_behind(&source.code, "crate::") {
             let known = ARROWS.iter().any(|(module, _)| *module == used);
             if known && used != source.module && !allowed.contains(&used.as_str()) {
-                wrong.push(format!("{}: {} -> {used}", source.path.display(), source.module));
+                wrong.push(format!(
+                    "{}: {} -> {used}",
+                    source.path.display(),
+                    source.module
+                ));
             }
         }
     }
-    assert!(wrong.is_empty(), "arrows that the table does not have:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "arrows that the table does not have:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
 fn platforms_do_not_know_each_other() {
     let platforms = ["lichess", "pychess", "fics"];
     let mut wrong = Vec::new();
-    for source in sources().iter().filter(|source| source.module == "platform") {
+    for source in sources()
+        .iter()
+        .filter(|source| source.module == "platform")
+    {
         let used = names_behind(&source.code, "platform::");
-        for other in platforms.iter().filter(|other| **other != source.part && platforms.contains(&source.part.as_str())) {
+        for other in platforms
+            .iter()
+            .filter(|other| **other != source.part && platforms.contains(&source.part.as_str()))
+        {
             if used.contains(*other) {
                 wrong.push(format!("{} -> {other}", source.path.display()));
             }
@@ -214,10 +295,16 @@ fn the_game_knows_only_the_engine_s_plain_data() {
 fn pure_modules_stay_pure() {
     let mut wrong = Vec::new();
     for source in sources() {
-        for (_, foreign) in FOREIGN.iter().filter(|(module, _)| *module == source.module) {
+        for (_, foreign) in FOREIGN
+            .iter()
+            .filter(|(module, _)| *module == source.module)
+        {
             for word in *foreign {
                 let direct = names_behind(&source.code, word.trim_end_matches("::"));
-                if source.code.contains(&format!("{word}::")) || (word.contains("::") && source.code.contains(word)) || !direct.is_empty() && source.code.contains(&format!("use {word}")) {
+                if source.code.contains(&format!("{word}::"))
+                    || (word.contains("::") && source.code.contains(word))
+                    || !direct.is_empty() && source.code.contains(&format!("use {word}"))
+                {
                     wrong.push(format!("{} uses {word}", source.path.display()));
                 }
             }
@@ -232,10 +319,15 @@ fn files_are_of_a_size_and_say_what_they_are() {
     for source in sources() {
         let name = source.path.display();
         if source.lines > MAX_LINES {
-            wrong.push(format!("{name} has {} lines; past {MAX_LINES} two things live in it", source.lines));
+            wrong.push(format!(
+                "{name} has {} lines; past {MAX_LINES} two things live in it",
+                source.lines
+            ));
         }
         if !source.has_head {
-            wrong.push(format!("{name} does not begin with the comment that says what it is"));
+            wrong.push(format!(
+                "{name} does not begin with the comment that says what it is"
+            ));
         }
         for word in ["todo!", "unimplemented!"] {
             if source.code.contains(word) {
