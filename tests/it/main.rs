@@ -8,6 +8,7 @@ mod config_load;
 mod daemon_cases;
 mod daemon_laws;
 mod daemon_rig;
+mod architecture;
 mod engine_match;
 mod game_manners;
 mod game_script;
