@@ -40,8 +40,8 @@ pub mod error;
 pub mod governor;
 pub mod http;
 pub mod lichess;
-pub mod pychess;
 pub mod ndjson;
+pub mod pychess;
 
 use std::time::Duration;
 

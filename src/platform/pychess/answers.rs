@@ -44,7 +44,9 @@ pub async fn accept(http: &HttpClient, timing: &Timing, id: &PathId, seed: u64) 
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let outgoing = Request::Accept(id.clone()).outgoing().deadline(timing.request);
+        let outgoing = Request::Accept(id.clone())
+            .outgoing()
+            .deadline(timing.request);
         let error = match http.send(outgoing).await {
             Ok(_) => return AcceptOutcome::Taken,
             Err(error) => error,
@@ -63,16 +65,27 @@ pub async fn accept(http: &HttpClient, timing: &Timing, id: &PathId, seed: u64) 
                 Recovery::WaitUntil { delay, .. } => Some(delay),
                 _ => None,
             };
-            return AcceptOutcome::Failed { words: error.to_string(), rest };
+            return AcceptOutcome::Failed {
+                words: error.to_string(),
+                rest,
+            };
         }
         tokio::time::sleep(backoff.failed(Instant::now(), &mut rng)).await;
     }
 }
 
 /// Declines a challenge; tried twice. Whether the challenger was told.
-pub async fn decline(http: &HttpClient, timing: &Timing, id: &PathId, reason: DeclineReason) -> bool {
+pub async fn decline(
+    http: &HttpClient,
+    timing: &Timing,
+    id: &PathId,
+    reason: DeclineReason,
+) -> bool {
     for _ in 0..2 {
-        let request = Request::Decline { id: id.clone(), reason: translate::decline_key(reason).to_owned() };
+        let request = Request::Decline {
+            id: id.clone(),
+            reason: translate::decline_key(reason).to_owned(),
+        };
         let outgoing = request.outgoing().deadline(timing.request);
         match http.send(outgoing).await {
             Ok(_) => return true,
@@ -89,8 +102,12 @@ pub async fn decline(http: &HttpClient, timing: &Timing, id: &PathId, reason: De
 /// Whether the server may have acted although no success came back.
 pub fn may_have_arrived(error: &PlatformError) -> bool {
     match error {
-        PlatformError::Unanswered { .. } | PlatformError::Unreadable { .. } | PlatformError::Broken { .. } => true,
+        PlatformError::Unanswered { .. }
+        | PlatformError::Unreadable { .. }
+        | PlatformError::Broken { .. } => true,
         PlatformError::Refused(refusal) => refusal.status >= 500,
-        PlatformError::Unreachable { .. } | PlatformError::Held { .. } | PlatformError::Unsendable { .. } => false,
+        PlatformError::Unreachable { .. }
+        | PlatformError::Held { .. }
+        | PlatformError::Unsendable { .. } => false,
     }
 }

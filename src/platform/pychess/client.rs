@@ -15,7 +15,8 @@ use crate::game::{GameId, PlayerName};
 use crate::lobby::{ChallengeId, ChallengeRefusal, DeclineReason};
 use crate::platform::http::HttpClient;
 use crate::platform::{
-    AccountCommand, AccountEvent, AccountPort, ClientEnd, GameLink, Received, Snapshot, game_channel,
+    AccountCommand, AccountEvent, AccountPort, ClientEnd, GameLink, Received, Snapshot,
+    game_channel,
 };
 
 use super::answers::{self, AcceptOutcome};
@@ -41,11 +42,26 @@ const ENDED_MAX: usize = 256;
 pub async fn run(config: PychessConfig, shared: Shared, port: AccountPort) -> ClientEnd {
     let header = match translate::capabilities(&config.variants).header() {
         Ok(header) => header,
-        Err(error) => return ClientEnd::Stopped { words: error.to_string() },
+        Err(error) => {
+            return ClientEnd::Stopped {
+                words: error.to_string(),
+            };
+        }
     };
-    match HttpClient::new(shared.origin, &config.account, &config.product, Some(&config.token)) {
-        Ok(http) => Client::new(http, &config, shared.seed, port).run(header).await,
-        Err(error) => ClientEnd::Stopped { words: error.to_string() },
+    match HttpClient::new(
+        shared.origin,
+        &config.account,
+        &config.product,
+        Some(&config.token),
+    ) {
+        Ok(http) => {
+            Client::new(http, &config, shared.seed, port)
+                .run(header)
+                .await
+        }
+        Err(error) => ClientEnd::Stopped {
+            words: error.to_string(),
+        },
     }
 }
 
@@ -74,9 +90,19 @@ impl KnownGames {
 
 /// Something done in the background.
 enum Job {
-    Accepted { id: PathId, outcome: AcceptOutcome },
-    Declined { id: PathId, reason: DeclineReason, done: bool },
-    Polled { list: usize, live: Vec<LiveGame> },
+    Accepted {
+        id: PathId,
+        outcome: AcceptOutcome,
+    },
+    Declined {
+        id: PathId,
+        reason: DeclineReason,
+        done: bool,
+    },
+    Polled {
+        list: usize,
+        live: Vec<LiveGame>,
+    },
 }
 
 /// The client of one account.
@@ -138,14 +164,17 @@ impl Client {
         };
         listening.spawn(listener.run());
         let lists = u32::try_from(self.lists.len()).unwrap_or(1).max(1);
-        let mut poll = tokio::time::interval((self.timing.poll / lists).max(Duration::from_millis(1)));
+        let mut poll =
+            tokio::time::interval((self.timing.poll / lists).max(Duration::from_millis(1)));
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let events = self.port.events.clone();
         let end = loop {
             if self.games.is_empty()
                 && let Some(barred) = &self.barred
             {
-                break ClientEnd::Stopped { words: barred.words.clone() };
+                break ClientEnd::Stopped {
+                    words: barred.words.clone(),
+                };
             }
             tokio::select! {
                 biased;
@@ -221,7 +250,11 @@ impl Client {
             }
             Heard::Line { at, up_at, line } => self.on_line(at, at.duration_since(up_at), &line),
             Heard::Down { words, retry_in } => {
-                info!(words, retry_s = retry_in.as_secs_f32(), "offline at PyChess");
+                info!(
+                    words,
+                    retry_s = retry_in.as_secs_f32(),
+                    "offline at PyChess"
+                );
                 self.online = false;
                 self.tell(AccountEvent::Offline { words, retry_in });
             }
@@ -242,7 +275,8 @@ impl Client {
             },
             AccountLine::GameStart(start) => match PathId::new(&start.id) {
                 Ok(id) => {
-                    self.known.learn(&id, &KnownGame::from_start(start, replayed));
+                    self.known
+                        .learn(&id, &KnownGame::from_start(start, replayed));
                     let notice = translate::started(&id, &self.known.get(&id));
                     self.tell_at(at, AccountEvent::GameStarted(notice));
                 }
@@ -317,17 +351,26 @@ impl Client {
     fn accept(&mut self, id: &ChallengeId) {
         let Ok(path_id) = PathId::new(id.as_str()) else {
             let words = "no such challenge".to_owned();
-            return self.tell(AccountEvent::AcceptFailed { id: id.clone(), words, our_budget: None });
+            return self.tell(AccountEvent::AcceptFailed {
+                id: id.clone(),
+                words,
+                our_budget: None,
+            });
         };
         let (http, timing, seed) = (self.http.clone(), self.timing, self.rng.random());
         self.jobs.spawn(async move {
             let outcome = answers::accept(&http, &timing, &path_id, seed).await;
-            Job::Accepted { id: path_id, outcome }
+            Job::Accepted {
+                id: path_id,
+                outcome,
+            }
         });
     }
 
     fn decline(&mut self, id: &ChallengeId, reason: DeclineReason) {
-        let Ok(id) = PathId::new(id.as_str()) else { return };
+        let Ok(id) = PathId::new(id.as_str()) else {
+            return;
+        };
         let (http, timing) = (self.http.clone(), self.timing);
         self.jobs.spawn(async move {
             let done = answers::decline(&http, &timing, &id, reason).await;
@@ -338,15 +381,29 @@ impl Client {
     fn on_job(&mut self, job: Job) {
         match job {
             // The start notice may be lost on its way, so the accepted challenge itself is the start of the game.
-            Job::Accepted { id, outcome: AcceptOutcome::Taken } => {
+            Job::Accepted {
+                id,
+                outcome: AcceptOutcome::Taken,
+            } => {
                 let notice = translate::started(&id, &self.known.get(&id));
                 self.tell(AccountEvent::GameStarted(notice));
             }
-            Job::Accepted { id, outcome: AcceptOutcome::Failed { words, rest } } => {
+            Job::Accepted {
+                id,
+                outcome: AcceptOutcome::Failed { words, rest },
+            } => {
                 let id = ChallengeId::new(id.as_str());
-                self.tell(AccountEvent::AcceptFailed { id, words, our_budget: rest });
+                self.tell(AccountEvent::AcceptFailed {
+                    id,
+                    words,
+                    our_budget: rest,
+                });
             }
-            Job::Declined { id, reason, done: true } => {
+            Job::Declined {
+                id,
+                reason,
+                done: true,
+            } => {
                 let id = ChallengeId::new(id.as_str());
                 self.tell(AccountEvent::ChallengeDeclined { id, reason });
             }
@@ -367,10 +424,14 @@ impl Client {
 
     /// Our games among running ones; what the list says about them is kept for when they are opened.
     fn ours(&mut self, live: &[LiveGame]) -> Vec<crate::platform::GameNotice> {
-        let Some(us) = self.us.borrow().clone() else { return Vec::new() };
+        let Some(us) = self.us.borrow().clone() else {
+            return Vec::new();
+        };
         let mut notices = Vec::new();
         for game in live {
-            let Ok(id) = PathId::new(&game.game_id) else { continue };
+            let Ok(id) = PathId::new(&game.game_id) else {
+                continue;
+            };
             if translate::our_color(&game.w, &game.b, &us).is_none() {
                 continue;
             }
@@ -383,7 +444,10 @@ impl Client {
     /// Keeps what a list said last, as far as it concerns us.
     fn remember(&mut self, list: usize, mut live: Vec<LiveGame>) {
         let us = self.us.borrow().clone();
-        live.retain(|game| us.as_ref().is_some_and(|us| translate::our_color(&game.w, &game.b, us).is_some()));
+        live.retain(|game| {
+            us.as_ref()
+                .is_some_and(|us| translate::our_color(&game.w, &game.b, us).is_some())
+        });
         if let Some(last) = self.running.get_mut(list) {
             *last = live;
         }
@@ -393,8 +457,16 @@ impl Client {
     fn reconciled(&mut self) {
         let running: Vec<LiveGame> = self.running.iter().flatten().cloned().collect();
         let mut games = self.ours(&running);
-        games.retain(|notice| !self.ended.iter().any(|id| id.as_str() == notice.id.as_str()));
-        let snapshot = Snapshot { games, ..Snapshot::default() };
+        games.retain(|notice| {
+            !self
+                .ended
+                .iter()
+                .any(|id| id.as_str() == notice.id.as_str())
+        });
+        let snapshot = Snapshot {
+            games,
+            ..Snapshot::default()
+        };
         self.tell(AccountEvent::Reconciled(snapshot));
     }
 
@@ -402,13 +474,22 @@ impl Client {
     fn poll(&mut self) {
         let list = self.next_list % self.lists.len().max(1);
         self.next_list = self.next_list.wrapping_add(1);
-        let Some(variant) = self.lists.get(list).copied().filter(|_| self.jobs.len() < JOBS_MAX) else { return };
+        let Some(variant) = self
+            .lists
+            .get(list)
+            .copied()
+            .filter(|_| self.jobs.len() < JOBS_MAX)
+        else {
+            return;
+        };
         let (http, timing) = (self.http.clone(), self.timing);
         self.jobs.spawn(async move {
-            let live = live_games(&http, &timing, variant).await.unwrap_or_else(|error| {
-                debug!(%error, variant, "no list of running games");
-                Vec::new()
-            });
+            let live = live_games(&http, &timing, variant)
+                .await
+                .unwrap_or_else(|error| {
+                    debug!(%error, variant, "no list of running games");
+                    Vec::new()
+                });
             Job::Polled { list, live }
         });
     }
@@ -418,7 +499,10 @@ impl Client {
         let Some(barred) = barred else { return };
         warn!(words = barred.words, "PyChess does not want this account");
         self.online = false;
-        self.tell(AccountEvent::Offline { words: barred.words.clone(), retry_in: NEVER });
+        self.tell(AccountEvent::Offline {
+            words: barred.words.clone(),
+            retry_in: NEVER,
+        });
         self.barred = Some(barred);
     }
 }

@@ -97,7 +97,12 @@ impl Listener {
                 Lost::Unheard => return None,
                 Lost::Again { words, at_least } => {
                     let retry_in = backoff.failed(Instant::now(), &mut self.rng).max(at_least);
-                    if self.out.send(Heard::Down { words, retry_in }).await.is_err() {
+                    if self
+                        .out
+                        .send(Heard::Down { words, retry_in })
+                        .await
+                        .is_err()
+                    {
                         return None;
                     }
                     tokio::time::sleep(retry_in).await;
@@ -112,7 +117,10 @@ impl Listener {
             Err(lost) => return lost,
         };
         let deadline = self.timing.request;
-        let open = Request::EventStream.outgoing().header(CAPABILITIES_HEADER, self.header.clone()).deadline(deadline);
+        let open = Request::EventStream
+            .outgoing()
+            .header(CAPABILITIES_HEADER, self.header.clone())
+            .deadline(deadline);
         let mut stream = match self.http.open(open, frames(&self.timing)).await {
             Ok(stream) => stream,
             Err(error) => return lost(&error, true),
@@ -138,24 +146,44 @@ impl Listener {
                 Ok(Frame::Line(line)) => line,
                 Ok(Frame::KeepAlive) => continue,
                 Ok(Frame::BadUtf8(bytes)) => {
-                    warn!(bytes, "a line of PyChess's event stream is not UTF-8 and was dropped");
+                    warn!(
+                        bytes,
+                        "a line of PyChess's event stream is not UTF-8 and was dropped"
+                    );
                     continue;
                 }
                 Err(error) => {
                     // When we close a stream that the server still believes in, its handler swallows the next event.
-                    let ours = matches!(error, FrameError::Silent(_) | FrameError::Stalled(_) | FrameError::TooLong(_));
-                    let at_least = if ours { self.timing.quiet } else { Duration::ZERO };
-                    return Lost::Again { words: format!("event stream: {error}"), at_least };
+                    let ours = matches!(
+                        error,
+                        FrameError::Silent(_) | FrameError::Stalled(_) | FrameError::TooLong(_)
+                    );
+                    let at_least = if ours {
+                        self.timing.quiet
+                    } else {
+                        Duration::ZERO
+                    };
+                    return Lost::Again {
+                        words: format!("event stream: {error}"),
+                        at_least,
+                    };
                 }
             };
             match AccountLine::parse(&line) {
                 Ok(AccountLine::Ping) => {}
                 Ok(AccountLine::Terminated) => {
-                    return Lost::Again { words: "the server is stopping".to_owned(), at_least: Duration::ZERO };
+                    return Lost::Again {
+                        words: "the server is stopping".to_owned(),
+                        at_least: Duration::ZERO,
+                    };
                 }
                 Ok(AccountLine::Other(kind)) => debug!(kind, "unknown event of PyChess"),
                 Ok(line) => {
-                    let heard = Heard::Line { at: Instant::now(), up_at, line };
+                    let heard = Heard::Line {
+                        at: Instant::now(),
+                        up_at,
+                        line,
+                    };
                     if self.out.send(heard).await.is_err() {
                         return Lost::Unheard;
                     }
@@ -167,7 +195,10 @@ impl Listener {
 
     async fn account(&self) -> Result<wire::Account, Lost> {
         let deadline = self.timing.request;
-        let answer = self.http.send(Request::Account.outgoing().deadline(deadline)).await;
+        let answer = self
+            .http
+            .send(Request::Account.outgoing().deadline(deadline))
+            .await;
         let account: wire::Account = match answer.and_then(|answer| answer.json()) {
             Ok(account) => account,
             Err(error) => return Err(lost(&error, false)),
@@ -204,29 +235,49 @@ impl Listener {
 ///
 /// # Errors
 /// Whatever went wrong; the list proves nothing anyway.
-pub async fn live_games(http: &HttpClient, timing: &Timing, variant: &'static str) -> Result<Vec<LiveGame>, PlatformError> {
+pub async fn live_games(
+    http: &HttpClient,
+    timing: &Timing,
+    variant: &'static str,
+) -> Result<Vec<LiveGame>, PlatformError> {
     let deadline = timing.request;
-    http.send(Request::LiveGames { variant }.outgoing().deadline(deadline)).await?.json()
+    http.send(Request::LiveGames { variant }.outgoing().deadline(deadline))
+        .await?
+        .json()
 }
 
 /// The limits of both kinds of stream.
 pub fn frames(timing: &Timing) -> FrameConfig {
     let silence = timing.silence;
-    FrameConfig { max_line_bytes: LINE_BYTES_MAX, silence, line_deadline: silence + silence / 2, keep_last: true }
+    FrameConfig {
+        max_line_bytes: LINE_BYTES_MAX,
+        silence,
+        line_deadline: silence + silence / 2,
+        keep_last: true,
+    }
 }
 
 /// Whether to come back. The server says 403 in plain text for a bad token and for an account that is no bot, and 400 when it does not
 /// like the capability header; a page of HTML comes from something in front of it and passes.
 fn lost(error: &PlatformError, stream: bool) -> Lost {
-    let plain = error.refusal().is_some_and(|refusal| !matches!(refusal.body, ErrorBody::Html(_)));
+    let plain = error
+        .refusal()
+        .is_some_and(|refusal| !matches!(refusal.body, ErrorBody::Html(_)));
     let barred = match error.status() {
         Some(401 | 403) if plain => Some("the token is refused; make a new one at /account/bot"),
-        Some(400) if stream && plain => Some("the capability header is refused; the server's interface has changed"),
+        Some(400) if stream && plain => {
+            Some("the capability header is refused; the server's interface has changed")
+        }
         _ => None,
     };
     match barred {
-        Some(advice) => Lost::Barred(Barred { words: format!("{error}: {advice}") }),
-        None => Lost::Again { words: error.to_string(), at_least: pause(error) },
+        Some(advice) => Lost::Barred(Barred {
+            words: format!("{error}: {advice}"),
+        }),
+        None => Lost::Again {
+            words: error.to_string(),
+            at_least: pause(error),
+        },
     }
 }
 

@@ -127,7 +127,10 @@ impl Default for Timing {
             look_gap: Duration::from_millis(700),
             linger: Duration::from_secs(8),
             challenge_lifetime: Duration::from_secs(60),
-            backoff: BackoffConfig { base: Duration::from_millis(500), ..BackoffConfig::default() },
+            backoff: BackoffConfig {
+                base: Duration::from_millis(500),
+                ..BackoffConfig::default()
+            },
         }
     }
 }
@@ -136,7 +139,12 @@ impl Default for Timing {
 #[must_use]
 pub fn governor_config() -> GovernorConfig {
     GovernorConfig {
-        rules: vec![BudgetRule::new(PAGE_BUDGET, BudgetScope::Origin, 40, Duration::from_secs(30))],
+        rules: vec![BudgetRule::new(
+            PAGE_BUDGET,
+            BudgetScope::Origin,
+            40,
+            Duration::from_secs(30),
+        )],
         calm_in_flight: 4,
         ..GovernorConfig::default()
     }
@@ -193,7 +201,10 @@ pub struct Shared {
 pub fn connect(
     config: PychessConfig,
     shared: Shared,
-) -> (AccountLink, impl Future<Output = ClientEnd> + Send + 'static) {
+) -> (
+    AccountLink,
+    impl Future<Output = ClientEnd> + Send + 'static,
+) {
     let (link, port) = account_channel();
     (link, client::run(config, shared, port))
 }
@@ -205,10 +216,22 @@ mod tests {
     #[test]
     fn all_common_variants_are_the_default() {
         let config = PychessConfig::new("steward", SecretString::from("canary_1f"));
-        assert!(config.variants.contains(&(Variant::Capahouse, CastlingMode::Chess960)));
-        assert!(!config.variants.iter().any(|(variant, _)| matches!(variant, Variant::Suicide | Variant::Losers)));
+        assert!(
+            config
+                .variants
+                .contains(&(Variant::Capahouse, CastlingMode::Chess960))
+        );
+        assert!(
+            !config
+                .variants
+                .iter()
+                .any(|(variant, _)| matches!(variant, Variant::Suicide | Variant::Losers))
+        );
         let header = translate::capabilities(&config.variants).header().unwrap();
-        assert!(header.contains("\"capablanca\",\"capablanca960\""), "{header}");
+        assert!(
+            header.contains("\"capablanca\",\"capablanca960\""),
+            "{header}"
+        );
         for two_boards in ["bughouse", "supply", "makbug"] {
             assert!(!header.contains(two_boards), "{header}");
         }
@@ -217,8 +240,14 @@ mod tests {
 
     #[test]
     fn variants_by_the_servers_names() {
-        assert_eq!(variant_named("standard"), Some((Variant::Chess, CastlingMode::Standard)));
-        assert_eq!(variant_named("crazyhouse960"), Some((Variant::Crazyhouse, CastlingMode::Chess960)));
+        assert_eq!(
+            variant_named("standard"),
+            Some((Variant::Chess, CastlingMode::Standard))
+        );
+        assert_eq!(
+            variant_named("crazyhouse960"),
+            Some((Variant::Crazyhouse, CastlingMode::Chess960))
+        );
         for unknown in ["bughouse", "suicide", "racingkings960", "Crazyhouse", ""] {
             assert_eq!(variant_named(unknown), None, "{unknown}");
         }

@@ -36,8 +36,12 @@ impl GamePage {
     pub fn parse(html: &str) -> Result<GamePage, PageError> {
         let status = attribute(html, "data-status")
             .and_then(|text| text.parse().ok())
-            .ok_or(PageError { attribute: "data-status" })?;
-        let result = attribute(html, "data-result").ok_or(PageError { attribute: "data-result" })?;
+            .ok_or(PageError {
+                attribute: "data-status",
+            })?;
+        let result = attribute(html, "data-result").ok_or(PageError {
+            attribute: "data-result",
+        })?;
         Ok(GamePage {
             status,
             result,
@@ -63,13 +67,19 @@ fn attribute(html: &str, name: &str) -> Option<String> {
         let found = rest.find(name)?;
         let after = rest.get(found + name.len()..)?;
         // The character before must end something else, so that `data-initialfen` is not found in `x-data-initialfen`.
-        let starts = rest.get(..found)?.chars().next_back().is_none_or(|c| c.is_whitespace() || c == '"' || c == '\'');
+        let starts = rest
+            .get(..found)?
+            .chars()
+            .next_back()
+            .is_none_or(|c| c.is_whitespace() || c == '"' || c == '\'');
         let value = after.strip_prefix('=').and_then(|text| {
             let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
             text.get(1..)?.split_once(quote).map(|(value, _)| value)
         });
         match value {
-            Some(value) if starts && value.len() <= VALUE_BYTES_MAX => return Some(unescape(value)),
+            Some(value) if starts && value.len() <= VALUE_BYTES_MAX => {
+                return Some(unescape(value));
+            }
             _ => rest = after,
         }
     }
@@ -77,7 +87,12 @@ fn attribute(html: &str, name: &str) -> Option<String> {
 
 fn unescape(text: &str) -> String {
     // The ampersand comes last: otherwise `&amp;lt;` would become `<`.
-    text.replace("&quot;", "\"").replace("&#34;", "\"").replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    text.replace("&quot;", "\"")
+        .replace("&#34;", "\"")
+        .replace("&#39;", "'")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&")
 }
 
 #[cfg(test)]
@@ -98,26 +113,47 @@ mod tests {
             plies: Some(3),
         };
         assert_eq!(page, expected);
-        assert_eq!(GamePage::parse(&PAGE.replace("\"2\" data-initialfen", "\"-1\" data-initialfen")).unwrap().plies, Some(0));
+        assert_eq!(
+            GamePage::parse(&PAGE.replace("\"2\" data-initialfen", "\"-1\" data-initialfen"))
+                .unwrap()
+                .plies,
+            Some(0)
+        );
     }
 
     #[test]
     fn negative_states_and_both_quotes() {
         let page = GamePage::parse("<div data-status='-1' data-result='*'>").unwrap();
-        assert_eq!((page.status, page.result.as_str(), page.chess960), (-1, "*", None));
+        assert_eq!(
+            (page.status, page.result.as_str(), page.chess960),
+            (-1, "*", None)
+        );
     }
 
     #[test]
     fn entities_are_replaced_once() {
-        let page = GamePage::parse(r#"<a data-status="1" data-result="&amp;lt;" data-initialfen="a&#39;b">"#).unwrap();
+        let page = GamePage::parse(
+            r#"<a data-status="1" data-result="&amp;lt;" data-initialfen="a&#39;b">"#,
+        )
+        .unwrap();
         assert_eq!(page.result, "&lt;");
         assert_eq!(page.initial_fen.as_deref(), Some("a'b"));
     }
 
     #[test]
     fn another_page_is_an_error() {
-        assert_eq!(GamePage::parse("<title>Page not found!</title>"), Err(PageError { attribute: "data-status" }));
-        assert_eq!(GamePage::parse("data-status=\"1\""), Err(PageError { attribute: "data-result" }));
+        assert_eq!(
+            GamePage::parse("<title>Page not found!</title>"),
+            Err(PageError {
+                attribute: "data-status"
+            })
+        );
+        assert_eq!(
+            GamePage::parse("data-status=\"1\""),
+            Err(PageError {
+                attribute: "data-result"
+            })
+        );
         assert!(GamePage::parse("data-status=\"1").is_err());
         assert!(GamePage::parse("data-status").is_err());
     }

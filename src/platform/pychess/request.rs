@@ -26,7 +26,11 @@ impl PathId {
     /// [`BadId`] with the start of the refused text.
     pub fn new(id: &str) -> Result<PathId, BadId> {
         let fits = !id.is_empty() && id.len() <= PathId::CHARS_MAX;
-        if fits && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
+        if fits
+            && id
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        {
             Ok(PathId(id.to_owned()))
         } else {
             Err(BadId(id.chars().take(PathId::CHARS_MAX).collect()))
@@ -100,8 +104,12 @@ impl Request {
             Request::EventStream => Call::new("stream.event", Lane::StreamOpen, Repeat::Safe),
             Request::GameStream(_) => Call::new("stream.game", Lane::StreamOpen, Repeat::Safe),
             // A second accept of a challenge that became a game answers 404 and changes nothing.
-            Request::Accept(_) => Call::new("challenge.accept", Lane::ChallengeAnswer, Repeat::Safe),
-            Request::Decline { .. } => Call::new("challenge.decline", Lane::ChallengeAnswer, Repeat::Safe),
+            Request::Accept(_) => {
+                Call::new("challenge.accept", Lane::ChallengeAnswer, Repeat::Safe)
+            }
+            Request::Decline { .. } => {
+                Call::new("challenge.decline", Lane::ChallengeAnswer, Repeat::Safe)
+            }
             // Twice, with the opponent's move in between, is an illegal move, and that loses the game.
             Request::Move { .. } => Call::new("game.move", Lane::Move, Repeat::AfterLook),
             Request::Abort(_) => Call::new("game.abort", Lane::GameControl, Repeat::Safe),
@@ -145,7 +153,9 @@ impl Request {
     pub fn form(&self) -> Vec<(&'static str, String)> {
         match self {
             Request::Decline { reason, .. } => vec![("reason", reason.clone())],
-            Request::Chat { room, text, .. } => vec![("room", (*room).to_owned()), ("text", text.clone())],
+            Request::Chat { room, text, .. } => {
+                vec![("room", (*room).to_owned()), ("text", text.clone())]
+            }
             _ => Vec::new(),
         }
     }
@@ -189,24 +199,60 @@ mod tests {
 
     #[test]
     fn every_request_has_the_servers_words() {
-        let decline = Request::Decline { id: id(), reason: "later".to_owned() };
-        let play = Request::Move { id: id(), uci: "P@e5".to_owned() };
-        let chat = Request::Chat { id: id(), room: "player", text: "a & b".to_owned() };
+        let decline = Request::Decline {
+            id: id(),
+            reason: "later".to_owned(),
+        };
+        let play = Request::Move {
+            id: id(),
+            uci: "P@e5".to_owned(),
+        };
+        let chat = Request::Chat {
+            id: id(),
+            room: "player",
+            text: "a & b".to_owned(),
+        };
         for (request, line, form) in [
             (Request::Account, "GET api/account", vec![]),
             (Request::EventStream, "GET api/stream/event", vec![]),
-            (Request::GameStream(id()), "GET api/bot/game/stream/aaaa0001", vec![]),
-            (Request::Accept(id()), "POST api/challenge/aaaa0001/accept", vec![]),
-            (decline, "POST api/challenge/aaaa0001/decline", vec![("reason", "later".to_owned())]),
+            (
+                Request::GameStream(id()),
+                "GET api/bot/game/stream/aaaa0001",
+                vec![],
+            ),
+            (
+                Request::Accept(id()),
+                "POST api/challenge/aaaa0001/accept",
+                vec![],
+            ),
+            (
+                decline,
+                "POST api/challenge/aaaa0001/decline",
+                vec![("reason", "later".to_owned())],
+            ),
             (play, "POST api/bot/game/aaaa0001/move/P@e5", vec![]),
-            (Request::Abort(id()), "POST api/bot/game/aaaa0001/abort", vec![]),
-            (Request::Resign(id()), "POST api/bot/game/aaaa0001/resign", vec![]),
+            (
+                Request::Abort(id()),
+                "POST api/bot/game/aaaa0001/abort",
+                vec![],
+            ),
+            (
+                Request::Resign(id()),
+                "POST api/bot/game/aaaa0001/resign",
+                vec![],
+            ),
             (
                 chat,
                 "POST api/bot/game/aaaa0001/chat",
                 vec![("room", "player".to_owned()), ("text", "a & b".to_owned())],
             ),
-            (Request::LiveGames { variant: "capahouse960" }, "GET api/games/capahouse960", vec![]),
+            (
+                Request::LiveGames {
+                    variant: "capahouse960",
+                },
+                "GET api/games/capahouse960",
+                vec![],
+            ),
             (Request::GamePage(id()), "GET aaaa0001", vec![]),
         ] {
             let method = if request.reads() { "GET" } else { "POST" };
@@ -217,7 +263,10 @@ mod tests {
 
     #[test]
     fn a_move_is_never_repeated_blindly() {
-        let play = Request::Move { id: id(), uci: "e2e4".to_owned() };
+        let play = Request::Move {
+            id: id(),
+            uci: "e2e4".to_owned(),
+        };
         assert_eq!(play.call().repeat, Repeat::AfterLook);
         assert_eq!(play.call().lane, Lane::Move);
     }

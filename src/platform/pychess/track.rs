@@ -2,9 +2,7 @@
 //! how the game ended when the server does not say.
 
 use crate::game::{GameEnd, GameResult, GameStart, PlayMove, Termination};
-use crate::rules::{
-    Adjudication, CastlingMode, EndReason, History, Move, Outcome, Position,
-};
+use crate::rules::{Adjudication, CastlingMode, EndReason, History, Move, Outcome, Position};
 
 use super::page::GamePage;
 
@@ -22,7 +20,12 @@ impl Track {
     /// A game at its start.
     pub fn new(start: GameStart, notation: CastlingMode) -> Track {
         let history = first_position(&start).map(History::new);
-        Track { start, notation, moves: Vec::new(), history }
+        Track {
+            start,
+            notation,
+            moves: Vec::new(),
+            history,
+        }
     }
 
     /// How castling is written to the server in this game.
@@ -52,15 +55,25 @@ impl Track {
 
     /// Takes the whole list of moves, longer or shorter than before: takebacks are not announced.
     pub fn update(&mut self, moves: &[String]) {
-        let common = self.moves.iter().zip(moves).take_while(|(a, b)| a == b).count();
+        let common = self
+            .moves
+            .iter()
+            .zip(moves)
+            .take_while(|(a, b)| a == b)
+            .count();
         match &mut self.history {
             Some(history) if history.moves().len() == self.moves.len() => history.truncate(common),
             _ => self.history = first_position(&self.start).map(History::new),
         }
         self.moves = moves.to_vec();
-        let played = self.history.as_ref().map_or(0, |history| history.moves().len());
+        let played = self
+            .history
+            .as_ref()
+            .map_or(0, |history| history.moves().len());
         for uci in self.moves.iter().skip(played) {
-            let Some(history) = &mut self.history else { return };
+            let Some(history) = &mut self.history else {
+                return;
+            };
             let Ok(m) = history.position().parse_uci(uci) else {
                 self.history = None;
                 return;
@@ -71,7 +84,9 @@ impl Track {
 
     /// Whether a move belongs exactly here: same number of plies, same board, our turn, legal.
     pub fn fits(&self, play: &PlayMove) -> bool {
-        let Some(position) = self.position() else { return false };
+        let Some(position) = self.position() else {
+            return false;
+        };
         play.ply == self.moves.len()
             && position.turn() == self.start.color
             && position.fen() == play.position.fen()
@@ -83,7 +98,10 @@ impl Track {
         let Some(position) = self.position() else {
             return page.plies == Some(self.moves.len());
         };
-        let same_board = page.fen.as_deref().is_some_and(|fen| same_board(fen, &position.fen()));
+        let same_board = page
+            .fen
+            .as_deref()
+            .is_some_and(|fen| same_board(fen, &position.fen()));
         same_board && page.plies.is_none_or(|plies| plies == self.moves.len())
     }
 
@@ -109,7 +127,9 @@ impl Track {
     /// The end after both halves of our resignation were taken: the server announces nothing, but keeps this result.
     pub fn end_by_resigning(&self) -> GameEnd {
         GameEnd {
-            result: GameResult::Decisive { winner: !self.start.color },
+            result: GameResult::Decisive {
+                winner: !self.start.color,
+            },
             termination: Termination::Resignation,
             words: "resigned; the server took it without an end notice".to_owned(),
         }
@@ -140,7 +160,10 @@ fn termination(reason: EndReason) -> Termination {
         EndReason::Stalemate => Termination::Stalemate,
         EndReason::InsufficientMaterial => Termination::InsufficientMaterial,
         EndReason::TimeForfeit => Termination::OutOfTime,
-        EndReason::Threefold | EndReason::Fivefold | EndReason::FiftyMoves | EndReason::MoveLimit => Termination::Draw,
+        EndReason::Threefold
+        | EndReason::Fivefold
+        | EndReason::FiftyMoves
+        | EndReason::MoveLimit => Termination::Draw,
         _ => Termination::VariantEnd,
     }
 }

@@ -148,7 +148,12 @@ pub fn list_name(variant: Variant, mode: CastlingMode) -> Option<&'static str> {
 
 /// Everything that the server and our rules have in common.
 pub fn all() -> Vec<(Variant, CastlingMode)> {
-    let both = |variant: Variant| [(variant, CastlingMode::Standard), (variant, CastlingMode::Chess960)];
+    let both = |variant: Variant| {
+        [
+            (variant, CastlingMode::Standard),
+            (variant, CastlingMode::Chess960),
+        ]
+    };
     NAMES
         .iter()
         .flat_map(|(variant, _, _)| both(*variant))
@@ -197,10 +202,7 @@ fn mode(chess960: bool) -> CastlingMode {
 ///
 /// # Errors
 /// [`TranslateError::BadId`] if it could never be answered.
-pub fn challenge(
-    challenge: &wire::Challenge,
-    replayed: bool,
-) -> Result<Challenge, TranslateError> {
+pub fn challenge(challenge: &wire::Challenge, replayed: bool) -> Result<Challenge, TranslateError> {
     let id = PathId::new(&challenge.id)?;
     Ok(Challenge {
         id: ChallengeId::new(id.as_str()),
@@ -306,14 +308,23 @@ pub fn castling(variant: Variant, chess960: Option<bool>, fen: Option<&str>) -> 
     let by_letters = || field.chars().any(|c| !"KQkq-".contains(c));
     if chess960.unwrap_or_else(by_letters) {
         let both = CastlingMode::Chess960;
-        return Castling { rules: both, notation: both };
+        return Castling {
+            rules: both,
+            notation: both,
+        };
     }
     let usual = |file: usize| match variant.files() {
         10 => file == 5 || file == 4,
         _ => file == 4,
     };
-    let strange = castling_king_files(fen).into_iter().flatten().any(|file| !usual(file));
-    Castling { rules: mode(strange && variant.supports_chess960()), notation: CastlingMode::Standard }
+    let strange = castling_king_files(fen)
+        .into_iter()
+        .flatten()
+        .any(|file| !usual(file));
+    Castling {
+        rules: mode(strange && variant.supports_chess960()),
+        notation: CastlingMode::Standard,
+    }
 }
 
 /// Files of White's and Black's king, for those with a right to castle.
@@ -325,7 +336,10 @@ fn castling_king_files(fen: &str) -> [Option<usize>; 2] {
     let top = ranks.next().unwrap_or("");
     let bottom = ranks.nth(6).unwrap_or("");
     let king = |rank: &str, letter: char, sides: &[char]| {
-        rights.contains(sides).then(|| file_of(rank, letter)).flatten()
+        rights
+            .contains(sides)
+            .then(|| file_of(rank, letter))
+            .flatten()
     };
     [king(bottom, 'K', &['K', 'Q']), king(top, 'k', &['k', 'q'])]
 }
@@ -470,7 +484,11 @@ fn time_control_of_state(state: &wire::GameState) -> TimeControl {
 
 /// What changes in a game. A stream never says that a game is over within a state, so it is always running here.
 pub fn game_state(state: &wire::GameState) -> GameState {
-    let moves: Vec<String> = state.moves.split_ascii_whitespace().map(plain_move).collect();
+    let moves: Vec<String> = state
+        .moves
+        .split_ascii_whitespace()
+        .map(plain_move)
+        .collect();
     GameState {
         base_fen: None,
         clocks: Some(Clocks {

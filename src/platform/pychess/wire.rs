@@ -38,7 +38,10 @@ pub enum LineError {
 
 impl LineError {
     fn json(line: &str, source: serde_json::Error) -> LineError {
-        LineError::Json { line: excerpt(line), source }
+        LineError::Json {
+            line: excerpt(line),
+            source,
+        }
     }
 }
 
@@ -106,8 +109,14 @@ impl AccountLine {
         let tag: Tag<'_> = serde_json::from_str(line).map_err(refused)?;
         Ok(match tag.kind.as_ref() {
             "ping" => AccountLine::Ping,
-            "challenge" => AccountLine::Challenge(serde_json::from_str::<Envelope>(line).map_err(refused)?.challenge),
-            "gameStart" => AccountLine::GameStart(serde_json::from_str::<Started>(line).map_err(refused)?.game),
+            "challenge" => AccountLine::Challenge(
+                serde_json::from_str::<Envelope>(line)
+                    .map_err(refused)?
+                    .challenge,
+            ),
+            "gameStart" => {
+                AccountLine::GameStart(serde_json::from_str::<Started>(line).map_err(refused)?.game)
+            }
             "terminated" => AccountLine::Terminated,
             other => AccountLine::Other(excerpt(other)),
         })
@@ -131,7 +140,9 @@ impl GameLine {
             "gameFull" => GameLine::GameFull(serde_json::from_str(line).map_err(refused)?),
             "gameState" => GameLine::GameState(serde_json::from_str(line).map_err(refused)?),
             "chatLine" => GameLine::ChatLine(serde_json::from_str(line).map_err(refused)?),
-            "gameEnd" => GameLine::GameEnd(serde_json::from_str::<Ended>(line).map_err(refused)?.game),
+            "gameEnd" => {
+                GameLine::GameEnd(serde_json::from_str::<Ended>(line).map_err(refused)?.game)
+            }
             "terminated" => GameLine::Terminated,
             other => GameLine::Other(excerpt(other)),
         })
@@ -412,11 +423,19 @@ mod tests {
     #[test]
     fn a_challenge_of_a_guest() {
         let line = r#"{"type":"challenge","challenge":{"id":"aaaa0001","challenger":{"name":"Anon–q","rating":1500,"title":""},"variant":{"key":"capahouse"},"rated":false,"timeControl":{"type":"clock","limit":90,"increment":0},"color":"random","finalColor":"white","speed":"bullet","perf":{"name":"capahouse960"},"level":6,"chess960":true}}"#;
-        let AccountLine::Challenge(challenge) = account(line) else { panic!("not a challenge") };
+        let AccountLine::Challenge(challenge) = account(line) else {
+            panic!("not a challenge")
+        };
         assert_eq!(challenge.id, "aaaa0001");
         assert!(challenge.challenger.name.starts_with(GUEST_PREFIX));
         assert_eq!(challenge.variant.key, "capahouse");
-        assert_eq!((challenge.time_control.limit, challenge.time_control.increment), (90.0, 0.0));
+        assert_eq!(
+            (
+                challenge.time_control.limit,
+                challenge.time_control.increment
+            ),
+            (90.0, 0.0)
+        );
         assert!(challenge.chess960 && !challenge.rated);
     }
 
@@ -432,29 +451,63 @@ mod tests {
             ("\"None\"", None),
             ("\"\"", None),
         ] {
-            let line = format!(r#"{{"type": "gameStart", "game": {{"id": "x", "skill_level": "6", "chess960": {spelling}}}}}"#);
-            let AccountLine::GameStart(start) = account(&line) else { panic!("not a start") };
+            let line = format!(
+                r#"{{"type": "gameStart", "game": {{"id": "x", "skill_level": "6", "chess960": {spelling}}}}}"#
+            );
+            let AccountLine::GameStart(start) = account(&line) else {
+                panic!("not a start")
+            };
             assert_eq!(start.chess960, expected, "{spelling}");
         }
         let absent = account(r#"{"type":"gameStart","game":{"id":"x"}}"#);
-        assert_eq!(absent, AccountLine::GameStart(GameStart { id: "x".to_owned(), chess960: None }));
-        assert!(AccountLine::parse(r#"{"type":"gameStart","game":{"id":"x","chess960":"maybe"}}"#).is_err());
+        assert_eq!(
+            absent,
+            AccountLine::GameStart(GameStart {
+                id: "x".to_owned(),
+                chess960: None
+            })
+        );
+        assert!(
+            AccountLine::parse(r#"{"type":"gameStart","game":{"id":"x","chess960":"maybe"}}"#)
+                .is_err()
+        );
     }
 
     #[test]
     fn clocks_may_be_whole_fractional_or_negative() {
         let line = r#"{"type": "gameState", "moves": "e2e4 P@e5", "wtime": 6000.0, "btime": -12, "winc": 2, "binc": 2, "wdraw": false, "status": "started"}"#;
-        let GameLine::GameState(state) = game(line) else { panic!("not a state") };
+        let GameLine::GameState(state) = game(line) else {
+            panic!("not a state")
+        };
         assert_eq!((state.wtime, state.btime, state.winc), (6000.0, -12.0, 2.0));
         assert_eq!(state.moves, "e2e4 P@e5");
     }
 
     #[test]
     fn an_unknown_type_is_no_error_but_a_broken_known_one_is() {
-        assert_eq!(account(r#"{"type":"gameFinish","x":[]}"#), AccountLine::Other("gameFinish".to_owned()));
-        assert_eq!(game(r#"{"type":"opponentGone"}"#), GameLine::Other("opponentGone".to_owned()));
-        for broken in ["", "{", "[]", "null", "{\"type\":1}", "{}", r#"{"type":"challenge"}"#, r#"{"type":"gameState"}"#, "HTTP/1.1 409 Conflict"] {
-            assert!(AccountLine::parse(broken).is_err() || GameLine::parse(broken).is_err(), "{broken}");
+        assert_eq!(
+            account(r#"{"type":"gameFinish","x":[]}"#),
+            AccountLine::Other("gameFinish".to_owned())
+        );
+        assert_eq!(
+            game(r#"{"type":"opponentGone"}"#),
+            GameLine::Other("opponentGone".to_owned())
+        );
+        for broken in [
+            "",
+            "{",
+            "[]",
+            "null",
+            "{\"type\":1}",
+            "{}",
+            r#"{"type":"challenge"}"#,
+            r#"{"type":"gameState"}"#,
+            "HTTP/1.1 409 Conflict",
+        ] {
+            assert!(
+                AccountLine::parse(broken).is_err() || GameLine::parse(broken).is_err(),
+                "{broken}"
+            );
         }
     }
 
@@ -471,17 +524,33 @@ mod tests {
         // What is skipped is skipped without recursion; what is kept has a limit.
         let skipped = format!("{{\"type\":\"ping\",\"x\":{open}{close}}}");
         assert_eq!(account(&skipped), AccountLine::Ping);
-        let kept = format!("{{\"type\":\"gameStart\",\"game\":{{\"id\":\"x\",\"chess960\":{open}{close}}}}}");
+        let kept = format!(
+            "{{\"type\":\"gameStart\",\"game\":{{\"id\":\"x\",\"chess960\":{open}{close}}}}}"
+        );
         assert!(AccountLine::parse(&kept).is_err());
     }
 
     #[test]
     fn the_capability_header_is_compact_and_bounded() {
-        let few = Capabilities { version: CAPABILITIES_VERSION, variants: vec!["crazyhouse".to_owned(), "crazyhouse960".to_owned()] };
-        assert_eq!(few.header().unwrap(), r#"{"version":1,"variants":["crazyhouse","crazyhouse960"]}"#);
-        let none = Capabilities { version: 1, variants: Vec::new() };
+        let few = Capabilities {
+            version: CAPABILITIES_VERSION,
+            variants: vec!["crazyhouse".to_owned(), "crazyhouse960".to_owned()],
+        };
+        assert_eq!(
+            few.header().unwrap(),
+            r#"{"version":1,"variants":["crazyhouse","crazyhouse960"]}"#
+        );
+        let none = Capabilities {
+            version: 1,
+            variants: Vec::new(),
+        };
         assert_eq!(none.header(), Err(CapabilitiesError::Empty));
-        let many = Capabilities { version: 1, variants: vec!["x".repeat(100); 100] };
-        assert!(matches!(many.header(), Err(CapabilitiesError::TooLarge { bytes }) if bytes > CAPABILITIES_BYTES_MAX));
+        let many = Capabilities {
+            version: 1,
+            variants: vec!["x".repeat(100); 100],
+        };
+        assert!(
+            matches!(many.header(), Err(CapabilitiesError::TooLarge { bytes }) if bytes > CAPABILITIES_BYTES_MAX)
+        );
     }
 }

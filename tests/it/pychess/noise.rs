@@ -28,7 +28,9 @@ fn all_lines() -> Vec<(String, String)> {
             match step.input {
                 Input::Account(line) => lines.push((String::new(), line)),
                 // The longest lists of moves differ by one move only; some of them are enough.
-                Input::Game { id, line, .. } if line.len() < 900 || step.line % 16 == 0 => lines.push((id, line)),
+                Input::Game { id, line, .. } if line.len() < 900 || step.line % 16 == 0 => {
+                    lines.push((id, line))
+                }
                 Input::Page { id, html } => lines.push((id, html)),
                 Input::Game { .. } | Input::Asked { .. } => {}
             }
@@ -87,7 +89,10 @@ fn streams_cut_anywhere_give_the_same_lines() {
 
 #[test]
 fn scrambled_lines_are_harmless_and_bounded() {
-    let count = env::var("SENESCHAL_NOISE_LINES").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_LINES);
+    let count = env::var("SENESCHAL_NOISE_LINES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(DEFAULT_LINES);
     let lines = all_lines();
     let mut rng = SmallRng::seed_from_u64(2024);
     let mut replay = Replay::new("Steward");
@@ -100,13 +105,37 @@ fn scrambled_lines_are_harmless_and_bounded() {
         let (_, other) = &lines[rng.random_range(0..lines.len())];
         feed(&mut replay, id, &scramble(line, other, &mut rng));
     }
-    assert!(peak_kib() - before < GROWTH_KIB_MAX, "grew by {} KiB", peak_kib() - before);
+    assert!(
+        peak_kib() - before < GROWTH_KIB_MAX,
+        "grew by {} KiB",
+        peak_kib() - before
+    );
 }
 
 /// One to four changes of the kinds that networks, proxies and hostile clients make.
 fn scramble(line: &str, other: &str, rng: &mut SmallRng) -> String {
-    const NUMBERS: [&str; 8] = ["-1", "1e400", "1e308", "NaN", "null", "9999999999999999999999", "0.0000001", "\"7\""];
-    const WORDS: [&str; 10] = ["True", "None", "\\u0000", "HTTP/1.1 409 Conflict\r\n", "[", "}", "\"", "P@", "e1h1", "a1a1"];
+    const NUMBERS: [&str; 8] = [
+        "-1",
+        "1e400",
+        "1e308",
+        "NaN",
+        "null",
+        "9999999999999999999999",
+        "0.0000001",
+        "\"7\"",
+    ];
+    const WORDS: [&str; 10] = [
+        "True",
+        "None",
+        "\\u0000",
+        "HTTP/1.1 409 Conflict\r\n",
+        "[",
+        "}",
+        "\"",
+        "P@",
+        "e1h1",
+        "a1a1",
+    ];
     let mut bytes = line.as_bytes().to_vec();
     for _ in 0..rng.random_range(1..=4) {
         let at = rng.random_range(0..=bytes.len());
@@ -126,10 +155,20 @@ fn scramble(line: &str, other: &str, rng: &mut SmallRng) -> String {
             }
             6 => {
                 // A number becomes another one.
-                let digits = bytes.iter().skip(at).position(u8::is_ascii_digit).map(|offset| at + offset);
+                let digits = bytes
+                    .iter()
+                    .skip(at)
+                    .position(u8::is_ascii_digit)
+                    .map(|offset| at + offset);
                 if let Some(start) = digits {
-                    let end = bytes[start..].iter().position(|b| !b.is_ascii_digit()).map_or(bytes.len(), |length| start + length);
-                    bytes.splice(start..end, NUMBERS[rng.random_range(0..NUMBERS.len())].bytes());
+                    let end = bytes[start..]
+                        .iter()
+                        .position(|b| !b.is_ascii_digit())
+                        .map_or(bytes.len(), |length| start + length);
+                    bytes.splice(
+                        start..end,
+                        NUMBERS[rng.random_range(0..NUMBERS.len())].bytes(),
+                    );
                 }
             }
             _ => {
@@ -146,7 +185,8 @@ fn scramble(line: &str, other: &str, rng: &mut SmallRng) -> String {
 fn peak_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse().ok()).unwrap_or(0)
+    line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse().ok())
+        .unwrap_or(0)
 }
 
 /// One line of a recording: who, which way, what.
@@ -168,24 +208,43 @@ fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 /// rules are those that the server showed to the human.
 #[test]
 fn recordings_of_a_real_server_are_understood() {
-    let Some(folder) = env::var_os("SENESCHAL_CAPTURES").map(PathBuf::from) else { return };
-    let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let Some(folder) = env::var_os("SENESCHAL_CAPTURES").map(PathBuf::from) else {
+        return;
+    };
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
     files.sort();
     assert!(!files.is_empty(), "no recordings in {}", folder.display());
     let (mut lines, mut boards, mut strange) = (0, 0, Vec::new());
     for path in files {
         let text = fs::read_to_string(&path).unwrap();
-        let names = text.lines().filter_map(recorded).filter(|(who, _, _)| who.starts_with("Bot"));
-        let us = names.map(|(who, _, _)| who.split(['/', '#']).next().unwrap()).next().unwrap_or("BotA").to_owned();
+        let names = text
+            .lines()
+            .filter_map(recorded)
+            .filter(|(who, _, _)| who.starts_with("Bot"));
+        let us = names
+            .map(|(who, _, _)| who.split(['/', '#']).next().unwrap())
+            .next()
+            .unwrap_or("BotA")
+            .to_owned();
         let mut replay = Replay::new(&us);
         let mut streams = std::collections::HashMap::new();
         // The human may see a board a moment before or after us, so all of them are collected first.
         let boards_of_file: std::collections::HashSet<(String, String)> = text
             .lines()
             .filter_map(recorded)
-            .filter(|(who, way, what)| *who == "human/wsr" && *way == "<|" && what.contains("\"type\":\"board\""))
-            .filter_map(|(_, _, what)| Some((field(what, "gameId")?.to_owned(), comparable(field(what, "fen")?))))
+            .filter(|(who, way, what)| {
+                *who == "human/wsr" && *way == "<|" && what.contains("\"type\":\"board\"")
+            })
+            .filter_map(|(_, _, what)| {
+                Some((
+                    field(what, "gameId")?.to_owned(),
+                    comparable(field(what, "fen")?),
+                ))
+            })
             .collect();
         for (who, way, what) in text.lines().filter_map(recorded) {
             let at = || format!("{}: {what}", path.display());
@@ -196,14 +255,30 @@ fn recordings_of_a_real_server_are_understood() {
                 continue;
             }
             lines += 1;
-            let id = if who.ends_with("/ev") { String::new() } else { streams.get(who).cloned().unwrap_or_default() };
-            let events = if id.is_empty() { replay.account(what) } else { replay.game_line(&id, what) };
-            assert!(!events.iter().any(|event| event.starts_with("error") || event.starts_with("unknown")), "{}: {events:?}", at());
+            let id = if who.ends_with("/ev") {
+                String::new()
+            } else {
+                streams.get(who).cloned().unwrap_or_default()
+            };
+            let events = if id.is_empty() {
+                replay.account(what)
+            } else {
+                replay.game_line(&id, what)
+            };
+            assert!(
+                !events
+                    .iter()
+                    .any(|event| event.starts_with("error") || event.starts_with("unknown")),
+                "{}: {events:?}",
+                at()
+            );
             if replay.last_state.is_some()
                 && let Some(track) = replay.game(&id)
                 && !track.moves().is_empty()
             {
-                let position = track.position().unwrap_or_else(|| panic!("{}: refused by our rules", at()));
+                let position = track
+                    .position()
+                    .unwrap_or_else(|| panic!("{}: refused by our rules", at()));
                 let fen = comparable(&position.fen());
                 let shown = boards_of_file.contains(&(id.clone(), fen.clone()));
                 if shown {
@@ -219,6 +294,12 @@ fn recordings_of_a_real_server_are_understood() {
         }
     }
     // In a game or two the human was away when the last move came.
-    assert!(strange.len() <= 3, "boards that the server never showed: {strange:#?}");
-    assert!(lines > 1000 && boards > 900, "{lines} lines, {boards} boards");
+    assert!(
+        strange.len() <= 3,
+        "boards that the server never showed: {strange:#?}"
+    );
+    assert!(
+        lines > 1000 && boards > 900,
+        "{lines} lines, {boards} boards"
+    );
 }

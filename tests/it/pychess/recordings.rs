@@ -20,7 +20,12 @@ pub fn scenarios() -> Vec<(String, String)> {
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
-        .map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()))
+        .map(|path| {
+            (
+                path.file_stem().unwrap().to_string_lossy().into_owned(),
+                fs::read_to_string(&path).unwrap(),
+            )
+        })
         .collect();
     all.sort();
     all
@@ -34,7 +39,11 @@ fn every_recording_becomes_the_events_its_scenario_lists() {
         let mut replay = Replay::new("Steward");
         for step in scenario::read(&text) {
             let at = format!("{name}:{}", step.line);
-            let (boards, expected): (Vec<String>, Vec<String>) = step.expected.iter().cloned().partition(|words| words.starts_with("board "));
+            let (boards, expected): (Vec<String>, Vec<String>) = step
+                .expected
+                .iter()
+                .cloned()
+                .partition(|words| words.starts_with("board "));
             match &step.input {
                 Input::Account(line) => assert_eq!(replay.account(line), expected, "{at}"),
                 Input::Game { id, line, state } => {
@@ -58,18 +67,31 @@ fn every_recording_becomes_the_events_its_scenario_lists() {
 
 /// The whole list and both clocks, in our units.
 fn check_state(at: &str, replay: &Replay, expected: &ExpectedState) {
-    let state = replay.last_state.as_ref().unwrap_or_else(|| panic!("{at}: no state"));
+    let state = replay
+        .last_state
+        .as_ref()
+        .unwrap_or_else(|| panic!("{at}: no state"));
     assert_eq!(state.moves, expected.moves, "{at}");
     let clocks = state.clocks.unwrap();
     let milliseconds = |span: std::time::Duration| span.as_secs_f64() * 1000.0;
-    assert!((milliseconds(clocks.white) - expected.clocks.0).abs() < 0.001, "{at}");
-    assert!((milliseconds(clocks.black) - expected.clocks.1).abs() < 0.001, "{at}");
+    assert!(
+        (milliseconds(clocks.white) - expected.clocks.0).abs() < 0.001,
+        "{at}"
+    );
+    assert!(
+        (milliseconds(clocks.black) - expected.clocks.1).abs() < 0.001,
+        "{at}"
+    );
 }
 
 /// The board by our rules is the one the server showed to the human, and every move is spelt as the server spells it.
 fn check_board(at: &str, replay: &Replay, id: &str, fen: &str) {
-    let track = replay.game(id).unwrap_or_else(|| panic!("{at}: no game {id}"));
-    let position = track.position().unwrap_or_else(|| panic!("{at}: our rules refused {:?}", track.moves().last()));
+    let track = replay
+        .game(id)
+        .unwrap_or_else(|| panic!("{at}: no game {id}"));
+    let position = track
+        .position()
+        .unwrap_or_else(|| panic!("{at}: our rules refused {:?}", track.moves().last()));
     assert_eq!(comparable(&position.fen()), comparable(fen), "{at}");
     let history = track.history().unwrap();
     for (ply, uci) in track.moves().iter().enumerate() {
@@ -91,7 +113,11 @@ pub fn comparable(fen: &str) -> String {
     };
     let mut comparable = vec![board.to_owned(), sorted(pocket.trim_end_matches(']'))];
     for (index, field) in fields.iter().enumerate().skip(1) {
-        comparable.push(if index == 2 { sorted(field) } else { (*field).to_owned() });
+        comparable.push(if index == 2 {
+            sorted(field)
+        } else {
+            (*field).to_owned()
+        });
     }
     comparable.join(" ")
 }
@@ -99,23 +125,45 @@ pub fn comparable(fen: &str) -> String {
 /// What the bot of the recording sent is what this client would send.
 fn check_request(at: &str, word: &str, id: &str, form: &[(String, String)]) {
     let path = PathId::new(id).unwrap();
-    let value = |name: &str| form.iter().find(|(field, _)| field == name).map(|(_, value)| value.clone());
+    let value = |name: &str| {
+        form.iter()
+            .find(|(field, _)| field == name)
+            .map(|(_, value)| value.clone())
+    };
     let need = |name: &str| value(name).unwrap_or_else(|| panic!("{at}: {name}"));
     let (request, expected) = match word {
         "accept" => (Request::Accept(path), format!("api/challenge/{id}/accept")),
         "decline" => {
             let reason = need("reason");
-            (Request::Decline { id: path, reason }, format!("api/challenge/{id}/decline"))
+            (
+                Request::Decline { id: path, reason },
+                format!("api/challenge/{id}/decline"),
+            )
         }
         "abort" => (Request::Abort(path), format!("api/bot/game/{id}/abort")),
         "resign" => (Request::Resign(path), format!("api/bot/game/{id}/resign")),
         "chat" => {
-            let room = if need("room") == "player" { "player" } else { "spectator" };
-            (Request::Chat { id: path, room, text: need("text") }, format!("api/bot/game/{id}/chat"))
+            let room = if need("room") == "player" {
+                "player"
+            } else {
+                "spectator"
+            };
+            (
+                Request::Chat {
+                    id: path,
+                    room,
+                    text: need("text"),
+                },
+                format!("api/bot/game/{id}/chat"),
+            )
         }
         _ => panic!("{at}: {word}"),
     };
     assert_eq!(request.segments().join("/"), expected, "{at}");
-    let sent: Vec<(String, String)> = request.form().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let sent: Vec<(String, String)> = request
+        .form()
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
     assert_eq!(sent, form, "{at}");
 }

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use seneschal::game::{ChatRoom, GameResult, GameSource, GameState, PlayerKind, PlayerName, TimeControl};
+use seneschal::game::{
+    ChatRoom, GameResult, GameSource, GameState, PlayerKind, PlayerName, TimeControl,
+};
 use seneschal::lobby::{ColorChoice, OfferedVariant};
 use seneschal::platform::pychess::page::GamePage;
 use seneschal::platform::pychess::request::PathId;
@@ -23,7 +25,12 @@ pub struct Replay {
 impl Replay {
     /// Nothing was heard yet.
     pub fn new(us: &str) -> Replay {
-        Replay { us: PlayerName::new(us), known: HashMap::new(), games: HashMap::new(), last_state: None }
+        Replay {
+            us: PlayerName::new(us),
+            known: HashMap::new(),
+            games: HashMap::new(),
+            last_state: None,
+        }
     }
 
     /// The game as our rules see it.
@@ -50,7 +57,9 @@ impl Replay {
             }
             Ok(AccountLine::GameStart(start)) => {
                 self.learn(&start.id, &KnownGame::from_start(&start, false));
-                let Ok(id) = PathId::new(&start.id) else { return vec!["error id".to_owned()] };
+                let Ok(id) = PathId::new(&start.id) else {
+                    return vec!["error id".to_owned()];
+                };
                 let notice = translate::started(&id, &self.known[&start.id]);
                 let source = match notice.source {
                     GameSource::Challenge => "challenge",
@@ -79,7 +88,11 @@ impl Replay {
                             "full {} {}{} as {} against {} after {} from {}",
                             start.id,
                             start.variant.uci_name(),
-                            if notation == CastlingMode::Chess960 { "960" } else { "" },
+                            if notation == CastlingMode::Chess960 {
+                                "960"
+                            } else {
+                                ""
+                            },
                             color_word(start.color),
                             start.opponent.name,
                             state.moves.len(),
@@ -91,7 +104,9 @@ impl Replay {
                         self.last_state = Some(state);
                         vec![words]
                     }
-                    Err(translate::TranslateError::UnknownVariant(name)) => vec![format!("unplayable {id}: {name}")],
+                    Err(translate::TranslateError::UnknownVariant(name)) => {
+                        vec![format!("unplayable {id}: {name}")]
+                    }
                     Err(error) => vec![format!("error {error}")],
                 }
             }
@@ -109,7 +124,10 @@ impl Replay {
                     ChatRoom::Players => "players",
                     ChatRoom::Spectators => "spectators",
                 };
-                vec![format!("talk {id} {room} from {}: {}", line.from, line.text)]
+                vec![format!(
+                    "talk {id} {room} from {}: {}",
+                    line.from, line.text
+                )]
             }
             Ok(GameLine::GameEnd(end)) => vec![format!("over {}", end.id)],
             Err(error) => vec![format!("error {error}")],
@@ -145,11 +163,19 @@ fn challenge_words(challenge: &seneschal::lobby::Challenge) -> String {
         PlayerKind::ServerAi => "engine",
     };
     let variant = match &challenge.variant {
-        OfferedVariant::Known { variant, castling_mode: CastlingMode::Standard } => variant.uci_name().to_owned(),
-        OfferedVariant::Known { variant, castling_mode: CastlingMode::Chess960 } => format!("{}960", variant.uci_name()),
+        OfferedVariant::Known {
+            variant,
+            castling_mode: CastlingMode::Standard,
+        } => variant.uci_name().to_owned(),
+        OfferedVariant::Known {
+            variant,
+            castling_mode: CastlingMode::Chess960,
+        } => format!("{}960", variant.uci_name()),
         OfferedVariant::Unknown(name) => format!("unknown:{name}"),
     };
-    let TimeControl::Clock { .. } = challenge.time_control else { return "error no clock".to_owned() };
+    let TimeControl::Clock { .. } = challenge.time_control else {
+        return "error no clock".to_owned();
+    };
     let color = match challenge.color {
         ColorChoice::White => "white",
         ColorChoice::Black => "black",

@@ -10,7 +10,9 @@ use seneschal::lobby::{Challenge, ChallengeId, DeclineReason};
 use seneschal::platform::backoff::BackoffConfig;
 use seneschal::platform::http::Origin;
 use seneschal::platform::pychess::{self, PychessConfig, Shared, Timing};
-use seneschal::platform::{AccountCommand, AccountEvent, AccountLink, ClientEnd, GameLink, GameNotice, Snapshot};
+use seneschal::platform::{
+    AccountCommand, AccountEvent, AccountLink, ClientEnd, GameLink, GameNotice, Snapshot,
+};
 use seneschal::rules::{History, Move, Position};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -74,14 +76,23 @@ impl Rig {
     /// Stops the client as the daemon does and starts another one, as after a restart of the daemon.
     pub async fn restart_client(mut self) -> Rig {
         drop(self.link);
-        assert_eq!(self.client.join_next().await.unwrap().unwrap(), ClientEnd::Asked);
+        assert_eq!(
+            self.client.join_next().await.unwrap().unwrap(),
+            ClientEnd::Asked
+        );
         let (link, client) = connect(&self.fake, |_| {});
-        Rig { fake: self.fake, link, client }
+        Rig {
+            fake: self.fake,
+            link,
+            client,
+        }
     }
 
     /// The next event.
     pub async fn event(&mut self) -> AccountEvent {
-        let event = tokio::time::timeout(PATIENCE, self.link.events.recv()).await.expect("an event in time");
+        let event = tokio::time::timeout(PATIENCE, self.link.events.recv())
+            .await
+            .expect("an event in time");
         event.expect("the client runs").event
     }
 
@@ -128,19 +139,34 @@ impl Rig {
 
     /// Declines.
     pub async fn decline(&self, id: &str, reason: DeclineReason) {
-        self.command(AccountCommand::Decline { id: ChallengeId::new(id), reason }).await;
+        self.command(AccountCommand::Decline {
+            id: ChallengeId::new(id),
+            reason,
+        })
+        .await;
     }
 
     /// Accepts.
     pub async fn accept(&self, id: &str) {
-        self.command(AccountCommand::Accept(ChallengeId::new(id))).await;
+        self.command(AccountCommand::Accept(ChallengeId::new(id)))
+            .await;
     }
 
     /// Opens a game.
     pub async fn open(&self, id: &str) -> Table {
         let (reply, link) = oneshot::channel();
-        self.command(AccountCommand::OpenGame { id: GameId::new(id), reply }).await;
-        Table { id: id.to_owned(), link: link.await.unwrap(), start: None, state: None, seen: Vec::new() }
+        self.command(AccountCommand::OpenGame {
+            id: GameId::new(id),
+            reply,
+        })
+        .await;
+        Table {
+            id: id.to_owned(),
+            link: link.await.unwrap(),
+            start: None,
+            state: None,
+            seen: Vec::new(),
+        }
     }
 
     /// A human challenges, the bot accepts and sits down.
@@ -157,7 +183,11 @@ impl Rig {
 
     /// How the client ended.
     pub async fn end(mut self) -> ClientEnd {
-        tokio::time::timeout(PATIENCE, self.client.join_next()).await.expect("an end in time").unwrap().unwrap()
+        tokio::time::timeout(PATIENCE, self.client.join_next())
+            .await
+            .expect("an end in time")
+            .unwrap()
+            .unwrap()
     }
 
     /// Whether the client still runs.
@@ -166,7 +196,10 @@ impl Rig {
     }
 }
 
-fn connect(fake: &FakePychess, change: impl FnOnce(&mut PychessConfig)) -> (AccountLink, JoinSet<ClientEnd>) {
+fn connect(
+    fake: &FakePychess,
+    change: impl FnOnce(&mut PychessConfig),
+) -> (AccountLink, JoinSet<ClientEnd>) {
     let origin = Origin::new(&fake.url(), pychess::governor_config(), None).unwrap();
     let mut config = PychessConfig::new("steward", SecretString::from(TOKEN));
     config.timing = timing();
@@ -195,8 +228,12 @@ impl Table {
     /// The next event; states are noted.
     pub async fn event(&mut self) -> GameEvent {
         let event = tokio::time::timeout(PATIENCE, self.link.events.recv()).await;
-        let event = event.unwrap_or_else(|_| panic!("{}: an event in time after {:?}", self.id, self.seen.last()));
-        let event = event.unwrap_or_else(|| panic!("{}: the game's client has left", self.id)).event;
+        let event = event.unwrap_or_else(|_| {
+            panic!("{}: an event in time after {:?}", self.id, self.seen.last())
+        });
+        let event = event
+            .unwrap_or_else(|| panic!("{}: the game's client has left", self.id))
+            .event;
         match &event {
             GameEvent::Full { start, state } => {
                 self.start = Some((**start).clone());
@@ -220,7 +257,8 @@ impl Table {
 
     /// The next full state.
     pub async fn full(&mut self) {
-        self.wait_for(|event| matches!(event, GameEvent::Full { .. }).then_some(())).await;
+        self.wait_for(|event| matches!(event, GameEvent::Full { .. }).then_some(()))
+            .await;
     }
 
     /// Waits until the list of moves is this long.
@@ -241,7 +279,10 @@ impl Table {
 
     /// Whether the game's client has left without a word more.
     pub async fn left(&mut self) -> bool {
-        tokio::time::timeout(PATIENCE, self.link.events.recv()).await.expect("in time").is_none()
+        tokio::time::timeout(PATIENCE, self.link.events.recv())
+            .await
+            .expect("in time")
+            .is_none()
     }
 
     /// All moves so far.
@@ -278,7 +319,13 @@ impl Table {
 
     /// Sends a move for a certain board.
     pub async fn send(&self, position: Position, m: Move, ply: usize) {
-        self.command(GameCommand::Play(Box::new(PlayMove { position, m, ply, offer_draw: false }))).await;
+        self.command(GameCommand::Play(Box::new(PlayMove {
+            position,
+            m,
+            ply,
+            offer_draw: false,
+        })))
+        .await;
     }
 
     /// Whether it is our turn.
@@ -289,7 +336,12 @@ impl Table {
 
 /// Plays a whole game of random moves, both sides, as a session would: what is owed stays owed through every failure. Returns the end that the
 /// client told.
-pub async fn play_to_the_end(fake: &FakePychess, table: &mut Table, seed: u64, plies_max: usize) -> GameEnd {
+pub async fn play_to_the_end(
+    fake: &FakePychess,
+    table: &mut Table,
+    seed: u64,
+    plies_max: usize,
+) -> GameEnd {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut sent_for = None;
     loop {
@@ -317,7 +369,10 @@ pub async fn play_to_the_end(fake: &FakePychess, table: &mut Table, seed: u64, p
         match table.event().await {
             GameEvent::Ended(end) => return end,
             // What a session does when nobody knows, or when the board had changed.
-            GameEvent::Failed { failure: seneschal::game::CommandFailure::Unanswered, .. } => table.command(GameCommand::Resync).await,
+            GameEvent::Failed {
+                failure: seneschal::game::CommandFailure::Unanswered,
+                ..
+            } => table.command(GameCommand::Resync).await,
             GameEvent::Full { .. } | GameEvent::Failed { .. } => sent_for = None,
             _ => {}
         }

@@ -19,11 +19,19 @@ pub enum Input {
     /// A line of the account's stream.
     Account(String),
     /// A line of a game's stream; for a state also what must be read from it.
-    Game { id: String, line: String, state: Option<ExpectedState> },
+    Game {
+        id: String,
+        line: String,
+        state: Option<ExpectedState>,
+    },
     /// The game's page.
     Page { id: String, html: String },
     /// A request of the bot: word, id, form.
-    Asked { word: String, id: String, form: Vec<(String, String)> },
+    Asked {
+        word: String,
+        id: String,
+        form: Vec<(String, String)>,
+    },
 }
 
 /// What a state says.
@@ -45,11 +53,20 @@ pub fn read(text: &str) -> Vec<Step> {
             continue;
         }
         if let Some(expected) = line.trim_start().strip_prefix("= ") {
-            steps.last_mut().expect("an expectation follows a step").expected.push(expected.to_owned());
+            steps
+                .last_mut()
+                .expect("an expectation follows a step")
+                .expected
+                .push(expected.to_owned());
             continue;
         }
-        let input = input(line, &mut games).unwrap_or_else(|| panic!("line {}: {line}", number + 1));
-        steps.push(Step { line: number + 1, input, expected: Vec::new() });
+        let input =
+            input(line, &mut games).unwrap_or_else(|| panic!("line {}: {line}", number + 1));
+        steps.push(Step {
+            line: number + 1,
+            input,
+            expected: Vec::new(),
+        });
     }
     steps
 }
@@ -67,7 +84,11 @@ fn input(line: &str, games: &mut HashMap<String, Game>) -> Option<Input> {
         "g" => {
             let (id, rest) = rest.split_once(' ')?;
             let (line, state) = game(id, rest, games.entry(id.to_owned()).or_default())?;
-            Some(Input::Game { id: id.to_owned(), line, state })
+            Some(Input::Game {
+                id: id.to_owned(),
+                line,
+                state,
+            })
         }
         "page" => {
             let (id, rest) = rest.split_once(' ')?;
@@ -75,12 +96,19 @@ fn input(line: &str, games: &mut HashMap<String, Game>) -> Option<Input> {
             let html = format!(
                 "<html><body><div id=\"pychess-variants\" data-gameid=\"{id}\" data-ply=\"9\" data-initialfen=\"\" data-result=\"{result}\" data-status=\"{status}\"></div></body></html>"
             );
-            Some(Input::Page { id: id.to_owned(), html })
+            Some(Input::Page {
+                id: id.to_owned(),
+                html,
+            })
         }
         ">" => {
             let (word, rest) = rest.split_once(' ')?;
             let (id, rest) = rest.split_once(' ').unwrap_or((rest, ""));
-            Some(Input::Asked { word: word.to_owned(), id: id.to_owned(), form: fields(rest) })
+            Some(Input::Asked {
+                word: word.to_owned(),
+                id: id.to_owned(),
+                form: fields(rest),
+            })
         }
         _ => None,
     }
@@ -105,13 +133,19 @@ fn account(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split(' ').collect();
     match words.as_slice() {
         ["ping"] => Some(r#"{"type":"ping"}"#.to_owned()),
-        ["start", id, flag] => {
-            Some(format!(r#"{{"type": "gameStart", "game": {{"id": "{id}", "skill_level": "6", "chess960": "{flag}"}}}}"#))
-        }
+        ["start", id, flag] => Some(format!(
+            r#"{{"type": "gameStart", "game": {{"id": "{id}", "skill_level": "6", "chess960": "{flag}"}}}}"#
+        )),
         ["challenge", id, name, variant, clock, color] => {
             let (limit, increment) = clock.split_once('+')?;
-            let (key, shuffled) = variant.strip_suffix("/960").map_or((*variant, false), |key| (key, true));
-            let perf = if shuffled { format!("{key}960") } else { key.to_owned() };
+            let (key, shuffled) = variant
+                .strip_suffix("/960")
+                .map_or((*variant, false), |key| (key, true));
+            let perf = if shuffled {
+                format!("{key}960")
+            } else {
+                key.to_owned()
+            };
             let shown = if *color == "random" { "white" } else { color };
             Some(format!(
                 r#"{{"type":"challenge","challenge":{{"id":"{id}","challenger":{{"name":"{name}","rating":1500,"title":""}},"variant":{{"key":"{key}"}},"rated":false,"timeControl":{{"type":"clock","limit":{limit},"increment":{increment}}},"color":"{color}","finalColor":"{shown}","speed":"blitz","perf":{{"name":"{perf}"}},"level":6,"chess960":{shuffled}}}}}"#
@@ -125,22 +159,41 @@ fn game(id: &str, text: &str, game: &mut Game) -> Option<(String, Option<Expecte
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     match word {
         "ping" => Some((r#"{"type":"ping"}"#.to_owned(), None)),
-        "end" => Some((format!(r#"{{"type": "gameEnd", "game": {{"id": "{id}"}}}}"#), None)),
+        "end" => Some((
+            format!(r#"{{"type": "gameEnd", "game": {{"id": "{id}"}}}}"#),
+            None,
+        )),
         "chat" => {
             let mut words = rest.splitn(3, ' ');
             let (name, room, text) = (words.next()?, words.next()?, words.next()?);
             let text = text.replace('"', "\\\"");
-            Some((format!(r#"{{"type":"chatLine","username":"{name}","room":"{room}","text":"{text}"}}"#), None))
+            Some((
+                format!(
+                    r#"{{"type":"chatLine","username":"{name}","room":"{room}","text":"{text}"}}"#
+                ),
+                None,
+            ))
         }
         "full" => {
             let mut words = rest.splitn(5, ' ');
-            let (variant, white, black, clocks) = (words.next()?, words.next()?, words.next()?, words.next()?);
+            let (variant, white, black, clocks) =
+                (words.next()?, words.next()?, words.next()?, words.next()?);
             let fen = words.next()?.strip_prefix("fen=")?;
-            let (fen, moves) = fen.split_once(" | ").unwrap_or((fen.strip_suffix(" |").unwrap_or(fen), ""));
+            let (fen, moves) = fen
+                .split_once(" | ")
+                .unwrap_or((fen.strip_suffix(" |").unwrap_or(fen), ""));
             let fen = if fen.starts_with('|') { "" } else { fen };
-            let moves = if moves.is_empty() { rest.split_once("fen=| ").map_or("", |(_, moves)| moves) } else { moves };
+            let moves = if moves.is_empty() {
+                rest.split_once("fen=| ").map_or("", |(_, moves)| moves)
+            } else {
+                moves
+            };
             let (clocks, increment) = clocks.split_once('+')?;
-            game.moves = moves.split(' ').filter(|m| !m.is_empty()).map(str::to_owned).collect();
+            game.moves = moves
+                .split(' ')
+                .filter(|m| !m.is_empty())
+                .map(str::to_owned)
+                .collect();
             game.increment = increment.to_owned();
             let (state, expected) = state(game, clocks)?;
             let line = format!(
@@ -152,7 +205,10 @@ fn game(id: &str, text: &str, game: &mut Game) -> Option<(String, Option<Expecte
             let mut words = rest.split(' ');
             let clocks = words.next()?;
             for word in words {
-                match word.strip_prefix('-').and_then(|count| count.parse::<usize>().ok()) {
+                match word
+                    .strip_prefix('-')
+                    .and_then(|count| count.parse::<usize>().ok())
+                {
                     Some(count) => game.moves.truncate(game.moves.len().checked_sub(count)?),
                     None => game.moves.push(word.to_owned()),
                 }
@@ -171,7 +227,19 @@ fn state(game: &Game, clocks: &str) -> Option<(String, ExpectedState)> {
         r#"{{"type": "gameState", "moves": "{}", "wtime": {white}, "btime": {black}, "winc": {inc}, "binc": {inc}, "wdraw": false, "bdraw": false, "wtakeback": false, "btakeback": false, "status": "started"}}"#,
         game.moves.join(" ")
     );
-    let plain = |m: &String| if m.contains('@') { m.clone() } else { m.to_lowercase() };
+    let plain = |m: &String| {
+        if m.contains('@') {
+            m.clone()
+        } else {
+            m.to_lowercase()
+        }
+    };
     let moves = game.moves.iter().map(plain).collect();
-    Some((line, ExpectedState { moves, clocks: (white.parse().ok()?, black.parse().ok()?) }))
+    Some((
+        line,
+        ExpectedState {
+            moves,
+            clocks: (white.parse().ok()?, black.parse().ok()?),
+        },
+    ))
 }

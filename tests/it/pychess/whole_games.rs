@@ -17,10 +17,21 @@ fn offers() -> Vec<Offer> {
     let mut offers = Vec::new();
     for variant in ["crazyhouse", "capablanca", "capahouse"] {
         for chess960 in [false, true] {
-            offers.push(Offer { chess960, ..Offer::new("visitor", variant) });
+            offers.push(Offer {
+                chess960,
+                ..Offer::new("visitor", variant)
+            });
         }
     }
-    for variant in ["chess", "3check", "kingofthehill", "antichess", "atomic", "horde", "racingkings"] {
+    for variant in [
+        "chess",
+        "3check",
+        "kingofthehill",
+        "antichess",
+        "atomic",
+        "horde",
+        "racingkings",
+    ] {
         offers.push(Offer::new("Anon\u{2013}z", variant));
     }
     offers
@@ -28,9 +39,21 @@ fn offers() -> Vec<Offer> {
 
 fn check(fake: &FakePychess, id: &str, end: &seneschal::game::GameEnd) {
     let game = fake.game(id).unwrap();
-    assert_ne!(game.status, 10, "{id} ({}) was lost by an illegal move after {:?}", game.offer.list_name(), game.moves);
+    assert_ne!(
+        game.status,
+        10,
+        "{id} ({}) was lost by an illegal move after {:?}",
+        game.offer.list_name(),
+        game.moves
+    );
     assert_ne!(end.termination, Termination::IllegalMove);
-    assert_eq!(Some(end.result), game.outcome(), "{id} ({}), status {}", game.offer.list_name(), game.status);
+    assert_eq!(
+        Some(end.result),
+        game.outcome(),
+        "{id} ({}), status {}",
+        game.offer.list_name(),
+        game.status
+    );
 }
 
 #[tokio::test]
@@ -43,10 +66,16 @@ async fn games_of_every_variant_end_as_the_server_says() {
     }
     // Nothing was sent twice: as many moves as the server took from us, and no more.
     let sent = rig.fake.posts("/move/").len();
-    let taken = rig.fake.with(|state| state.games.values().map(|game| {
-        let first = usize::from(game.white != super::fake::BOT);
-        game.moves.len().saturating_sub(first).div_ceil(2)
-    }).sum::<usize>());
+    let taken = rig.fake.with(|state| {
+        state
+            .games
+            .values()
+            .map(|game| {
+                let first = usize::from(game.white != super::fake::BOT);
+                game.moves.len().saturating_sub(first).div_ceil(2)
+            })
+            .sum::<usize>()
+    });
     assert_eq!(sent, taken);
 }
 
@@ -63,7 +92,8 @@ async fn games_through_every_trouble_are_never_lost_by_an_illegal_move() {
     ];
     for (number, offer) in offers().into_iter().enumerate().take(6) {
         let mut table = rig.sit_down(offer).await;
-        rig.fake.fault("/move/", 3, troubles[number % troubles.len()].clone());
+        rig.fake
+            .fault("/move/", 3, troubles[number % troubles.len()].clone());
         rig.fake.cut_streams();
         let end = play_to_the_end(&rig.fake, &mut table, 100 + number as u64, 40).await;
         check(&rig.fake, &table.id, &end);
@@ -87,7 +117,12 @@ async fn several_games_at_a_time_over_one_account() {
         games.spawn(async move {
             let end = play_to_the_end(&fake, &mut table, 50 + number as u64, 60).await;
             check(&fake, &table.id, &end);
-            assert!(!table.seen.iter().any(|event| matches!(event, GameEvent::LinkLost)));
+            assert!(
+                !table
+                    .seen
+                    .iter()
+                    .any(|event| matches!(event, GameEvent::LinkLost))
+            );
         });
     }
     while let Some(game) = games.join_next().await {

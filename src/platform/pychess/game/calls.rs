@@ -28,9 +28,15 @@ pub enum Done {
     /// The game's page.
     Looked(Look),
     /// A move.
-    Played { ply: usize, result: Result<Answer, PlatformError> },
+    Played {
+        ply: usize,
+        result: Result<Answer, PlatformError>,
+    },
     /// Resignation, abort or chat.
-    Sent { command: CommandKind, result: Result<Duration, PlatformError> },
+    Sent {
+        command: CommandKind,
+        result: Result<Duration, PlatformError>,
+    },
 }
 
 /// What the game's page showed.
@@ -62,7 +68,9 @@ impl Calls {
 
     /// Opens the game's stream.
     pub async fn open(self) -> Done {
-        let outgoing = Request::GameStream(self.id.clone()).outgoing().deadline(self.deadline());
+        let outgoing = Request::GameStream(self.id.clone())
+            .outgoing()
+            .deadline(self.deadline());
         Done::Opened(self.http.open(outgoing, frames(&self.timing)).await)
     }
 
@@ -90,52 +98,93 @@ impl Calls {
 
     /// Sends a move, once.
     pub async fn play(self, ply: usize, uci: String) -> Done {
-        let outgoing = Request::Move { id: self.id.clone(), uci }.outgoing().deadline(self.deadline());
-        Done::Played { ply, result: self.http.send(outgoing).await }
+        let outgoing = Request::Move {
+            id: self.id.clone(),
+            uci,
+        }
+        .outgoing()
+        .deadline(self.deadline());
+        Done::Played {
+            ply,
+            result: self.http.send(outgoing).await,
+        }
     }
 
     /// Says something, once.
     pub async fn say(self, room: &'static str, text: String) -> Done {
-        let outgoing = Request::Chat { id: self.id.clone(), room, text }.outgoing().deadline(self.deadline());
+        let outgoing = Request::Chat {
+            id: self.id.clone(),
+            room,
+            text,
+        }
+        .outgoing()
+        .deadline(self.deadline());
         let result = self.http.send(outgoing).await.map(|answer| answer.took);
-        Done::Sent { command: CommandKind::Say, result }
+        Done::Sent {
+            command: CommandKind::Say,
+            result,
+        }
     }
 
     /// Resigns. The server only notes it, so abort follows: that ends the game, with the result of the resignation.
     pub async fn resign(self, seed: u64) -> Done {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let resigned = self.insist(Request::Resign(self.id.clone()), &mut rng).await;
+        let resigned = self
+            .insist(Request::Resign(self.id.clone()), &mut rng)
+            .await;
         let result = match resigned {
-            Ok(took) => self.insist(Request::Abort(self.id.clone()), &mut rng).await.map(|more| took + more),
+            Ok(took) => self
+                .insist(Request::Abort(self.id.clone()), &mut rng)
+                .await
+                .map(|more| took + more),
             Err(error) => Err(error),
         };
-        Done::Sent { command: CommandKind::Resign, result }
+        Done::Sent {
+            command: CommandKind::Resign,
+            result,
+        }
     }
 
     /// Aborts.
     pub async fn abort(self, seed: u64) -> Done {
         let mut rng = SmallRng::seed_from_u64(seed);
         let result = self.insist(Request::Abort(self.id.clone()), &mut rng).await;
-        Done::Sent { command: CommandKind::Abort, result }
+        Done::Sent {
+            command: CommandKind::Abort,
+            result,
+        }
     }
 
     /// Sends something that may be sent twice until it is answered.
-    async fn insist(&self, request: Request, rng: &mut SmallRng) -> Result<Duration, PlatformError> {
+    async fn insist(
+        &self,
+        request: Request,
+        rng: &mut SmallRng,
+    ) -> Result<Duration, PlatformError> {
         let mut backoff = Backoff::new(self.timing.backoff);
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let error = match self.http.send(request.outgoing().deadline(self.deadline())).await {
+            let error = match self
+                .http
+                .send(request.outgoing().deadline(self.deadline()))
+                .await
+            {
                 Ok(answer) => return Ok(answer.took),
                 Err(error) => error,
             };
             info!(id = %self.id, %error, "will be sent again");
-            let plain = error.refusal().is_some_and(|refusal| !matches!(refusal.body, ErrorBody::Html(_)));
-            let refused = matches!(error.status(), Some(404)) || plain && matches!(error.status(), Some(400..=428 | 430..=499));
+            let plain = error
+                .refusal()
+                .is_some_and(|refusal| !matches!(refusal.body, ErrorBody::Html(_)));
+            let refused = matches!(error.status(), Some(404))
+                || plain && matches!(error.status(), Some(400..=428 | 430..=499));
             if refused || attempt >= CONTROL_ATTEMPTS_MAX {
                 return Err(error);
             }
-            let wait = backoff.failed(Instant::now(), rng).max(pause(&error).min(self.deadline()));
+            let wait = backoff
+                .failed(Instant::now(), rng)
+                .max(pause(&error).min(self.deadline()));
             tokio::time::sleep(wait).await;
         }
     }

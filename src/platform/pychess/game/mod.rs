@@ -19,7 +19,8 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::game::{
-    CommandFailure, CommandKind, GameCommand, GameEnd, GameEvent, GameResult, GameState, PlayerName, Termination,
+    CommandFailure, CommandKind, GameCommand, GameEnd, GameEvent, GameResult, GameState,
+    PlayerName, Termination,
 };
 use crate::platform::GamePort;
 use crate::platform::backoff::Backoff;
@@ -66,7 +67,11 @@ enum Link {
     /// The request is under way.
     Opening,
     /// Open. `shown`: the game was shown on it; before that it may be locked by its predecessor.
-    Up { reader: Box<FrameReader<ByteStream>>, since: Instant, shown: bool },
+    Up {
+        reader: Box<FrameReader<ByteStream>>,
+        since: Instant,
+        shown: bool,
+    },
     /// Not wanted any more.
     Closed,
 }
@@ -133,7 +138,9 @@ pub struct GameTask {
 
 impl std::fmt::Debug for GameTask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GameTask").field("id", &self.calls.id).finish_non_exhaustive()
+        f.debug_struct("GameTask")
+            .field("id", &self.calls.id)
+            .finish_non_exhaustive()
     }
 }
 
@@ -143,7 +150,11 @@ impl GameTask {
         let now = Instant::now();
         GameTask {
             port,
-            calls: Calls { http: setup.http, id: setup.id, timing: setup.timing },
+            calls: Calls {
+                http: setup.http,
+                id: setup.id,
+                timing: setup.timing,
+            },
             us: setup.us,
             our_name: PlayerName::new(""),
             known: setup.known,
@@ -206,7 +217,9 @@ impl GameTask {
                 },
                 () = sleep_until(deadline) => self.on_time(Instant::now()),
             }
-            let over = self.finished_at.is_some_and(|at| !commands_open || at.elapsed() >= self.timing.linger);
+            let over = self
+                .finished_at
+                .is_some_and(|at| !commands_open || at.elapsed() >= self.timing.linger);
             if over && self.outbox.is_empty() && self.jobs.is_empty() {
                 break;
             }
@@ -219,12 +232,19 @@ impl GameTask {
         self.link = Link::Closed;
         while let Ok(command) = self.port.commands.try_recv() {
             match command {
-                GameCommand::Say { .. } | GameCommand::Resign | GameCommand::Abort => self.on_command(command),
-                other => debug!(id = %self.calls.id, kind = ?other.kind(), "not sent: the game was left"),
+                GameCommand::Say { .. } | GameCommand::Resign | GameCommand::Abort => {
+                    self.on_command(command)
+                }
+                other => {
+                    debug!(id = %self.calls.id, kind = ?other.kind(), "not sent: the game was left")
+                }
             }
         }
         let rest = async { while self.jobs.join_next().await.is_some() {} };
-        if tokio::time::timeout(self.timing.request, rest).await.is_err() {
+        if tokio::time::timeout(self.timing.request, rest)
+            .await
+            .is_err()
+        {
             info!(id = %self.calls.id, "requests were still under way when the game was left");
         }
         self.jobs.shutdown().await;
@@ -239,7 +259,12 @@ impl GameTask {
     }
 
     fn refuse(&mut self, command: CommandKind, words: &str) {
-        self.fail(command, CommandFailure::Refused { words: words.to_owned() });
+        self.fail(
+            command,
+            CommandFailure::Refused {
+                words: words.to_owned(),
+            },
+        );
     }
 
     // ---- time
@@ -247,13 +272,21 @@ impl GameTask {
     fn next_deadline(&self) -> Option<Instant> {
         let link = match &self.link {
             Link::Down(at) => Some(*at),
-            Link::Up { since, shown: false, .. } => Some(*since + self.timing.first_line),
+            Link::Up {
+                since,
+                shown: false,
+                ..
+            } => Some(*since + self.timing.first_line),
             _ => None,
         };
-        let look = (self.wants != Wants::default() && self.looking.is_none()).then_some(self.look_at);
+        let look =
+            (self.wants != Wants::default() && self.looking.is_none()).then_some(self.look_at);
         let owed = self.owed.as_ref().and_then(Owed::deadline);
         // Once it has passed, only the daemon can end the task: by taking the last events or by dropping the link.
-        let aftermath = self.finished_at.map(|at| at + self.timing.linger).filter(|at| *at > Instant::now());
+        let aftermath = self
+            .finished_at
+            .map(|at| at + self.timing.linger)
+            .filter(|at| *at > Instant::now());
         [link, look, owed, aftermath].into_iter().flatten().min()
     }
 
@@ -263,7 +296,11 @@ impl GameTask {
                 self.link = Link::Opening;
                 self.jobs.spawn(self.calls.clone().open());
             }
-            Link::Up { since, shown: false, .. } if *since + self.timing.first_line <= now => {
+            Link::Up {
+                since,
+                shown: false,
+                ..
+            } if *since + self.timing.first_line <= now => {
                 debug!(id = %self.calls.id, "the stream shows no game; its predecessor still holds it");
                 self.link = Link::Down(now + self.timing.locked);
                 self.doubt_existence(now);
@@ -301,18 +338,29 @@ impl GameTask {
         let line = match frame {
             Ok(Frame::Line(line)) => line,
             Ok(Frame::KeepAlive) => return,
-            Ok(Frame::BadUtf8(bytes)) => return self.lose_link(&format!("{bytes} bytes that are not UTF-8"), true),
+            Ok(Frame::BadUtf8(bytes)) => {
+                return self.lose_link(&format!("{bytes} bytes that are not UTF-8"), true);
+            }
             Err(error) => {
-                let ours = matches!(error, FrameError::Silent(_) | FrameError::Stalled(_) | FrameError::TooLong(_));
+                let ours = matches!(
+                    error,
+                    FrameError::Silent(_) | FrameError::Stalled(_) | FrameError::TooLong(_)
+                );
                 return self.lose_link(&error.to_string(), ours);
             }
         };
         match GameLine::parse(&line) {
             Ok(GameLine::Ping) => {}
-            Ok(GameLine::GameFull(full)) if full.id == self.calls.id.as_str() => self.on_full(at, full),
-            Ok(GameLine::GameFull(full)) => warn!(id = %self.calls.id, other = full.id, "another game on this stream"),
+            Ok(GameLine::GameFull(full)) if full.id == self.calls.id.as_str() => {
+                self.on_full(at, full)
+            }
+            Ok(GameLine::GameFull(full)) => {
+                warn!(id = %self.calls.id, other = full.id, "another game on this stream")
+            }
             Ok(GameLine::GameState(state)) => self.on_state(at, &state),
-            Ok(GameLine::ChatLine(line)) => self.outbox.push(at, GameEvent::Chatted(translate::chat(&line))),
+            Ok(GameLine::ChatLine(line)) => self
+                .outbox
+                .push(at, GameEvent::Chatted(translate::chat(&line))),
             Ok(GameLine::GameEnd(_)) => self.on_end(),
             Ok(GameLine::Terminated) => self.lose_link("the server is stopping", false),
             Ok(GameLine::Other(kind)) => debug!(kind, "unknown line of a PyChess game"),
@@ -346,13 +394,19 @@ impl GameTask {
         let now = Instant::now();
         let error = match result {
             Ok(reader) => {
-                self.link = Link::Up { reader: Box::new(reader), since: now, shown: false };
+                self.link = Link::Up {
+                    reader: Box::new(reader),
+                    since: now,
+                    shown: false,
+                };
                 return;
             }
             Err(error) => error,
         };
         info!(id = %self.calls.id, %error, "the game's stream cannot be opened");
-        let plain = error.refusal().is_some_and(|refusal| !matches!(refusal.body, ErrorBody::Html(_)));
+        let plain = error
+            .refusal()
+            .is_some_and(|refusal| !matches!(refusal.body, ErrorBody::Html(_)));
         if plain && matches!(error.status(), Some(401 | 403)) {
             warn!(id = %self.calls.id, "the server says that this game is not ours");
             self.abandoned = true;
@@ -395,7 +449,11 @@ impl GameTask {
                 warn!(id = %self.calls.id, name, "a game that our rules do not know is aborted");
                 self.jobs.spawn(self.calls.clone().abort(self.rng.random()));
                 let words = format!("our rules do not know {name}");
-                self.finish(GameEnd { result: GameResult::NoResult, termination: Termination::Aborted, words });
+                self.finish(GameEnd {
+                    result: GameResult::NoResult,
+                    termination: Termination::Aborted,
+                    words,
+                });
             }
             Err(error) => {
                 warn!(id = %self.calls.id, %error, "the game is left");
@@ -422,7 +480,10 @@ impl GameTask {
 
     /// Common to both: what the new state means for what we owe.
     fn take_state(&mut self, at: Instant, state: GameState) {
-        if self.unconfirmed.is_some_and(|(ply, _)| ply < state.moves.len()) {
+        if self
+            .unconfirmed
+            .is_some_and(|(ply, _)| ply < state.moves.len())
+        {
             self.unconfirmed = None;
         }
         self.state = Some(state);
@@ -463,7 +524,9 @@ impl GameTask {
     fn finish_by_rules(&mut self, words: &str) {
         let unconfirmed = self.unconfirmed.map(|(_, m)| m);
         let by_rules = self.track.as_ref().and_then(|track| {
-            track.end_by_rules(None).or_else(|| unconfirmed.and_then(|m| track.end_by_rules(Some(m))))
+            track
+                .end_by_rules(None)
+                .or_else(|| unconfirmed.and_then(|m| track.end_by_rules(Some(m))))
         });
         self.finish(by_rules.unwrap_or_else(|| GameEnd {
             result: GameResult::Unknown,
@@ -489,11 +552,18 @@ impl GameTask {
             }
             Look::Missing if wants.gone && self.track.is_none() => {
                 if self.first_attempt + self.timing.never_started <= now {
-                    let words = "the server accepted the challenge and never made the game".to_owned();
-                    self.finish(GameEnd { result: GameResult::NoResult, termination: Termination::NoStart, words });
+                    let words =
+                        "the server accepted the challenge and never made the game".to_owned();
+                    self.finish(GameEnd {
+                        result: GameResult::NoResult,
+                        termination: Termination::NoStart,
+                        words,
+                    });
                 }
             }
-            Look::Missing if wants.gone => self.finish_by_rules("the server does not know the game any more"),
+            Look::Missing if wants.gone => {
+                self.finish_by_rules("the server does not know the game any more")
+            }
             Look::Missing => self.on_blind(now, wants, "no such page"),
             Look::Blind(words) => self.on_blind(now, wants, &words),
         }
@@ -529,7 +599,9 @@ impl GameTask {
     }
 
     fn compare(&mut self, now: Instant, wants: Wants, page: &GamePage) {
-        let (Some(track), Some(state)) = (&self.track, &self.state) else { return };
+        let (Some(track), Some(state)) = (&self.track, &self.state) else {
+            return;
+        };
         if track.matches(page) {
             if wants.resync {
                 self.outbox.full(now, track.start(), state.clone());
@@ -564,7 +636,9 @@ impl GameTask {
             }
             return self.look(now + self.timing.look_gap, |wants| wants.end = true);
         }
-        let Some(closing) = self.closing.as_mut().filter(|_| wants.closing) else { return };
+        let Some(closing) = self.closing.as_mut().filter(|_| wants.closing) else {
+            return;
+        };
         closing.looks += 1;
         let (command, resigned) = (closing.command, closing.resigned);
         let (answered, looks) = (closing.answered, closing.looks);
@@ -588,8 +662,14 @@ impl GameTask {
             Done::Opened(result) => self.on_opened(result),
             Done::Looked(look) => self.on_looked(look),
             Done::Played { ply, result } => self.on_played(ply, result),
-            Done::Sent { command: CommandKind::Say, result } => match result {
-                Ok(took) => self.push(GameEvent::Accepted { command: CommandKind::Say, took }),
+            Done::Sent {
+                command: CommandKind::Say,
+                result,
+            } => match result {
+                Ok(took) => self.push(GameEvent::Accepted {
+                    command: CommandKind::Say,
+                    took,
+                }),
                 Err(error) => {
                     debug!(id = %self.calls.id, %error, "chat was not delivered");
                     self.fail(CommandKind::Say, CommandFailure::NotSent);
@@ -610,7 +690,9 @@ impl GameTask {
             Err(error) => {
                 warn!(id = %self.calls.id, ?command, %error, "not taken");
                 let failure = match error.status() {
-                    Some(400..=499) => CommandFailure::Refused { words: error.to_string() },
+                    Some(400..=499) => CommandFailure::Refused {
+                        words: error.to_string(),
+                    },
                     _ => CommandFailure::Unanswered,
                 };
                 self.fail(command, failure);
@@ -626,7 +708,8 @@ impl GameTask {
         let kind = command.kind();
         match command {
             GameCommand::Say { room, text } => {
-                self.jobs.spawn(self.calls.clone().say(translate::room_word(room), text));
+                self.jobs
+                    .spawn(self.calls.clone().say(translate::room_word(room), text));
             }
             _ if self.finished_at.is_some() => self.fail(kind, CommandFailure::NotSent),
             GameCommand::Play(play) => self.on_play(play),
@@ -637,7 +720,12 @@ impl GameTask {
                 // Nothing may be played any more: the server would take it.
                 self.owed = None;
                 let resigned = kind == CommandKind::Resign;
-                self.closing = Some(Closing { command: kind, resigned, answered: false, looks: 0 });
+                self.closing = Some(Closing {
+                    command: kind,
+                    resigned,
+                    answered: false,
+                    looks: 0,
+                });
                 let (calls, seed) = (self.calls.clone(), self.rng.random());
                 if resigned {
                     self.jobs.spawn(calls.resign(seed));

@@ -38,7 +38,10 @@ impl Outbox {
     /// The whole state after (re)connecting.
     pub fn full(&mut self, at: Instant, start: &GameStart, state: GameState) {
         self.forget_states();
-        let event = GameEvent::Full { start: Box::new(start.clone()), state };
+        let event = GameEvent::Full {
+            start: Box::new(start.clone()),
+            state,
+        };
         self.waiting.push_back(Received { at, event });
     }
 
@@ -47,13 +50,23 @@ impl Outbox {
         if self.forget_states() {
             return self.full(at, start, state);
         }
-        self.waiting.push_back(Received { at, event: GameEvent::State(state) });
+        self.waiting.push_back(Received {
+            at,
+            event: GameEvent::State(state),
+        });
     }
 
     /// Anything else. Chat is dropped when too much of it waits.
     pub fn push(&mut self, at: Instant, event: GameEvent) {
         let is_chat = |event: &GameEvent| matches!(event, GameEvent::Chatted(_));
-        if is_chat(&event) && self.waiting.iter().filter(|waiting| is_chat(&waiting.event)).count() >= CHAT_MAX {
+        if is_chat(&event)
+            && self
+                .waiting
+                .iter()
+                .filter(|waiting| is_chat(&waiting.event))
+                .count()
+                >= CHAT_MAX
+        {
             return;
         }
         self.waiting.push_back(Received { at, event });
@@ -61,8 +74,13 @@ impl Outbox {
 
     /// Drops the states that wait; true if a full one was among them.
     fn forget_states(&mut self) -> bool {
-        let was_full = self.waiting.iter().any(|waiting| matches!(waiting.event, GameEvent::Full { .. }));
-        self.waiting.retain(|waiting| !matches!(waiting.event, GameEvent::Full { .. } | GameEvent::State(_)));
+        let was_full = self
+            .waiting
+            .iter()
+            .any(|waiting| matches!(waiting.event, GameEvent::Full { .. }));
+        self.waiting.retain(|waiting| {
+            !matches!(waiting.event, GameEvent::Full { .. } | GameEvent::State(_))
+        });
         was_full
     }
 }

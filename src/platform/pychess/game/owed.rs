@@ -70,13 +70,19 @@ impl GameTask {
         if self.closing.is_some() || self.wants.end || self.looking.is_some_and(|wants| wants.end) {
             return self.fail(CommandKind::Play { ply: play.ply }, CommandFailure::NotSent);
         }
-        self.owed = Some(Owed { play, stage: Stage::Held, attempts: 0 });
+        self.owed = Some(Owed {
+            play,
+            stage: Stage::Held,
+            attempts: 0,
+        });
         self.send_owed(Instant::now());
     }
 
     /// Sends the owed move if nothing speaks against it.
     pub(super) fn send_owed(&mut self, now: Instant) {
-        let Some(mut owed) = self.owed.take_if(|owed| owed.stage == Stage::Held) else { return };
+        let Some(mut owed) = self.owed.take_if(|owed| owed.stage == Stage::Held) else {
+            return;
+        };
         match self.due(&owed.play, now) {
             Due::Later => self.owed = Some(owed),
             Due::Never => {
@@ -86,7 +92,10 @@ impl GameTask {
             }
             Due::Now => {
                 let (ply, m) = (owed.play.ply, owed.play.m);
-                let notation = self.track.as_ref().map_or_else(CastlingMode::default, Track::notation);
+                let notation = self
+                    .track
+                    .as_ref()
+                    .map_or_else(CastlingMode::default, Track::notation);
                 let uci = translate::move_word(&owed.play.position, m, notation);
                 owed.stage = Stage::Sending;
                 owed.attempts += 1;
@@ -99,7 +108,9 @@ impl GameTask {
     }
 
     fn due(&mut self, play: &PlayMove, now: Instant) -> Due {
-        let Some(track) = &self.track else { return Due::Later };
+        let Some(track) = &self.track else {
+            return Due::Later;
+        };
         if !track.fits(play) {
             return Due::Never;
         }
@@ -115,7 +126,9 @@ impl GameTask {
             }
             self.doubt = None;
         }
-        if matches!(self.link, Link::Up { shown: true, .. }) || now.duration_since(seen_at) < self.timing.look_gap {
+        if matches!(self.link, Link::Up { shown: true, .. })
+            || now.duration_since(seen_at) < self.timing.look_gap
+        {
             return Due::Now;
         }
         // The stream is away, but the clock runs: the page shows whether the board is still the same.
@@ -125,8 +138,13 @@ impl GameTask {
 
     /// The board is known anew: is the move there, or pointless?
     pub(super) fn settle_owed(&mut self) {
-        let (Some(track), Some(owed)) = (&self.track, &self.owed) else { return };
-        let (ply, waits) = (owed.play.ply, matches!(owed.stage, Stage::Held | Stage::Again(_)));
+        let (Some(track), Some(owed)) = (&self.track, &self.owed) else {
+            return;
+        };
+        let (ply, waits) = (
+            owed.play.ply,
+            matches!(owed.stage, Stage::Held | Stage::Again(_)),
+        );
         if track.moves().len() > ply {
             self.owed = None;
         } else if !track.fits(&owed.play) {
@@ -147,11 +165,17 @@ impl GameTask {
                 if let Some(owed) = self.owed.as_mut().filter(mine) {
                     owed.stage = Stage::Taken(now + self.timing.echo);
                 }
-                self.push(GameEvent::Accepted { command, took: answer.took });
+                self.push(GameEvent::Accepted {
+                    command,
+                    took: answer.took,
+                });
             }
             Err(error) if may_have_arrived(&error) => {
                 warn!(id = %self.calls.id, ply, %error, "nobody knows whether the move arrived");
-                self.doubt = Some(Doubt { ply, until: now + self.timing.settle });
+                self.doubt = Some(Doubt {
+                    ply,
+                    until: now + self.timing.settle,
+                });
                 if self.owed.as_mut().filter(mine).is_some() {
                     self.owed = None;
                     self.fail(command, CommandFailure::Unanswered);
@@ -166,20 +190,29 @@ impl GameTask {
     fn on_not_arrived(&mut self, now: Instant, ply: usize, error: &PlatformError) {
         let mine = |owed: &&mut Owed| owed.play.ply == ply && owed.stage == Stage::Sending;
         self.unconfirmed = None;
-        let Some(owed) = self.owed.as_mut().filter(mine) else { return };
+        let Some(owed) = self.owed.as_mut().filter(mine) else {
+            return;
+        };
         let passes = match error {
             PlatformError::Unreachable { .. } | PlatformError::Held { .. } => true,
             _ => matches!(error.status(), Some(300..=399 | 408 | 425 | 429)),
         };
         if passes {
-            let wait = FIRST_RETRY.saturating_mul(1 << owed.attempts.min(4)).max(pause(error));
+            let wait = FIRST_RETRY
+                .saturating_mul(1 << owed.attempts.min(4))
+                .max(pause(error));
             info!(id = %self.calls.id, ply, %error, wait_ms = wait.as_millis(), "the move did not arrive and will be sent again");
             owed.stage = Stage::Again(now + wait);
             return;
         }
         warn!(id = %self.calls.id, ply, %error, "the move was refused");
         self.owed = None;
-        self.fail(CommandKind::Play { ply }, CommandFailure::Refused { words: error.to_string() });
+        self.fail(
+            CommandKind::Play { ply },
+            CommandFailure::Refused {
+                words: error.to_string(),
+            },
+        );
         self.look(now, |wants| wants.gone = true);
     }
 

@@ -4,7 +4,9 @@ use std::str::FromStr;
 
 use seneschal::game::GameResult;
 use seneschal::platform::pychess::translate;
-use seneschal::rules::{Adjudication, CastlingMode, Color, EndReason, History, Move, Outcome, Position, Variant};
+use seneschal::rules::{
+    Adjudication, CastlingMode, Color, EndReason, History, Move, Outcome, Position, Variant,
+};
 use tokio::time::Instant;
 
 /// Plies without a clock.
@@ -50,13 +52,21 @@ impl Offer {
 
     /// The challenge's line.
     pub fn line(&self, id: &str) -> String {
-        let key = if self.variant == "chess" { "standard" } else { self.variant };
+        let key = if self.variant == "chess" {
+            "standard"
+        } else {
+            self.variant
+        };
         let color = match self.color {
             Some(Color::White) => "white",
             Some(Color::Black) => "black",
             None => "random",
         };
-        let shown = if self.color == Some(Color::Black) { "black" } else { "white" };
+        let shown = if self.color == Some(Color::Black) {
+            "black"
+        } else {
+            "white"
+        };
         format!(
             r#"{{"type":"challenge","challenge":{{"id":"{id}","challenger":{{"name":"{}","rating":1500,"title":""}},"variant":{{"key":"{key}"}},"rated":false,"timeControl":{{"type":"clock","limit":{},"increment":{}}},"color":"{color}","finalColor":"{shown}","speed":"blitz","perf":{{"name":"{}"}},"level":6,"chess960":{}}}}}"#,
             self.from,
@@ -156,31 +166,54 @@ impl Game {
 
     /// The other player.
     pub fn opponent_of(&self, name: &str) -> &str {
-        if self.white == name { &self.black } else { &self.white }
+        if self.white == name {
+            &self.black
+        } else {
+            &self.white
+        }
     }
 
     fn color_of(&self, name: &str) -> Color {
-        if self.white == name { Color::White } else { Color::Black }
+        if self.white == name {
+            Color::White
+        } else {
+            Color::Black
+        }
     }
 
     /// The legal move of exactly this spelling; only a promotion's letter may be of either case.
     fn legal(&self, word: &str) -> Option<Move> {
         let position = self.history.position();
         let notation = mode(self.offer.chess960);
-        let plain = if word.contains('@') || word.len() < 5 { word.to_owned() } else { lower_last(word) };
-        position.legal_moves().iter().copied().find(|m| position.uci_with(*m, notation) == plain)
+        let plain = if word.contains('@') || word.len() < 5 {
+            word.to_owned()
+        } else {
+            lower_last(word)
+        };
+        position
+            .legal_moves()
+            .iter()
+            .copied()
+            .find(|m| position.uci_with(*m, notation) == plain)
     }
 
     /// Spellings of all legal moves.
     pub fn legal_words(&self) -> Vec<String> {
         let position = self.history.position();
         let notation = mode(self.offer.chess960);
-        position.legal_moves().iter().map(|m| position.uci_with(*m, notation)).collect()
+        position
+            .legal_moves()
+            .iter()
+            .map(|m| position.uci_with(*m, notation))
+            .collect()
     }
 
     /// A bot's move. Anything illegal on its turn loses at once.
     pub fn bot_move(&mut self, name: &str, word: &str) -> BotMove {
-        if !self.is_running() || self.moves.last().is_some_and(|last| last == word) || self.on_move() != name {
+        if !self.is_running()
+            || self.moves.last().is_some_and(|last| last == word)
+            || self.on_move() != name
+        {
             return BotMove::Ignored;
         }
         let Some(m) = self.legal(word) else {
@@ -191,7 +224,8 @@ impl Game {
         if self.moves.len() >= UNTIMED_PLIES {
             let color = self.color_of(name);
             let clock = &mut self.clocks[color.index()];
-            let left = *clock - self.since.elapsed().as_secs_f64() * 1000.0 + self.offer.increment as f64 * 1000.0;
+            let left = *clock - self.since.elapsed().as_secs_f64() * 1000.0
+                + self.offer.increment as f64 * 1000.0;
             *clock = left.max(0.0).round();
             if left <= 0.0 {
                 self.end(6, Outcome::win(!color).result());
@@ -209,7 +243,9 @@ impl Game {
         if !self.is_running() {
             return Err("the game is over".to_owned());
         }
-        let m = self.legal(word).ok_or_else(|| format!("{word} is illegal"))?;
+        let m = self
+            .legal(word)
+            .ok_or_else(|| format!("{word} is illegal"))?;
         Ok(self.play(m, word))
     }
 
@@ -218,7 +254,9 @@ impl Game {
         self.moves.push(word.to_owned());
         self.status = -1;
         self.since = Instant::now();
-        let Some(ending) = Adjudication::PYCHESS.verdict(&self.history).ending else { return BotMove::Played };
+        let Some(ending) = Adjudication::PYCHESS.verdict(&self.history).ending else {
+            return BotMove::Played;
+        };
         let status = match ending.reason {
             EndReason::Checkmate => 1,
             EndReason::Stalemate => 3,
@@ -302,7 +340,10 @@ impl Game {
     /// The start's line.
     pub fn start_line(&self) -> String {
         let flag = if self.offer.chess960 { "True" } else { "False" };
-        format!(r#"{{"type": "gameStart", "game": {{"id": "{}", "skill_level": "6", "chess960": "{flag}"}}}}"#, self.id) + "\n"
+        format!(
+            r#"{{"type": "gameStart", "game": {{"id": "{}", "skill_level": "6", "chess960": "{flag}"}}}}"#,
+            self.id
+        ) + "\n"
     }
 
     /// The public page.
@@ -340,8 +381,12 @@ impl Game {
     /// The result in our words.
     pub fn outcome(&self) -> Option<GameResult> {
         match self.result.as_str() {
-            "1-0" => Some(GameResult::Decisive { winner: Color::White }),
-            "0-1" => Some(GameResult::Decisive { winner: Color::Black }),
+            "1-0" => Some(GameResult::Decisive {
+                winner: Color::White,
+            }),
+            "0-1" => Some(GameResult::Decisive {
+                winner: Color::Black,
+            }),
             "1/2-1/2" => Some(GameResult::Draw),
             _ if self.status == 0 => Some(GameResult::NoResult),
             _ => None,
@@ -350,7 +395,11 @@ impl Game {
 }
 
 fn mode(chess960: bool) -> CastlingMode {
-    if chess960 { CastlingMode::Chess960 } else { CastlingMode::Standard }
+    if chess960 {
+        CastlingMode::Chess960
+    } else {
+        CastlingMode::Standard
+    }
 }
 
 fn variant(name: &str) -> Option<Variant> {
@@ -368,8 +417,12 @@ fn lower_last(word: &str) -> String {
 /// One shuffled start for each board; castling letters in the server's order.
 fn shuffled(variant: Variant) -> &'static str {
     match variant {
-        Variant::Capablanca => "arkbqncbrn/pppppppppp/10/10/10/10/PPPPPPPPPP/ARKBQNCBRN w BIbi - 0 1",
-        Variant::Capahouse => "crkbqnabrn/pppppppppp/10/10/10/10/PPPPPPPPPP/CRKBQNABRN[] w BIbi - 0 1",
+        Variant::Capablanca => {
+            "arkbqncbrn/pppppppppp/10/10/10/10/PPPPPPPPPP/ARKBQNCBRN w BIbi - 0 1"
+        }
+        Variant::Capahouse => {
+            "crkbqnabrn/pppppppppp/10/10/10/10/PPPPPPPPPP/CRKBQNABRN[] w BIbi - 0 1"
+        }
         Variant::Crazyhouse => "qnrnbbkr/pppppppp/8/8/8/8/PPPPPPPP/QNRNBBKR[] w CHch - 0 1",
         Variant::Atomic => "qrkbbnrn/pppppppp/8/8/8/8/PPPPPPPP/QRKBBNRN w BGbg - 0 1",
         _ => "bbrnkqrn/pppppppp/8/8/8/8/PPPPPPPP/BBRNKQRN w CGcg - 0 1",

@@ -33,7 +33,11 @@ impl Received {
 
     /// Path segments, percent-decoded.
     pub fn segments(&self) -> Vec<String> {
-        self.path.trim_start_matches('/').split('/').map(|s| decode(s, false)).collect()
+        self.path
+            .trim_start_matches('/')
+            .split('/')
+            .map(|s| decode(s, false))
+            .collect()
     }
 }
 
@@ -55,12 +59,21 @@ pub async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Received>
     let mut lines = head.split("\r\n");
     let mut first = lines.next().unwrap_or("").split(' ');
     let method = first.next().unwrap_or("").to_owned();
-    let path = first.next().unwrap_or("").split('?').next().unwrap_or("").to_owned();
+    let path = first
+        .next()
+        .unwrap_or("")
+        .split('?')
+        .next()
+        .unwrap_or("")
+        .to_owned();
     let headers: HashMap<String, String> = lines
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
-    let length: usize = headers.get("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let length: usize = headers
+        .get("content-length")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
     let body_start = head_end + 4;
     while bytes.len() < body_start + length {
         if stream.read_buf(&mut bytes).await? == 0 {
@@ -68,7 +81,9 @@ pub async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Received>
         }
     }
     let body = String::from_utf8_lossy(&bytes[body_start..body_start + length]).into_owned();
-    let is_form = headers.get("content-type").is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
+    let is_form = headers
+        .get("content-type")
+        .is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
     let form = if is_form {
         body.split('&')
             .filter_map(|pair| pair.split_once('='))
@@ -77,11 +92,22 @@ pub async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Received>
     } else {
         HashMap::new()
     };
-    Ok(Some(Received { method, path, headers, form, body }))
+    Ok(Some(Received {
+        method,
+        path,
+        headers,
+        form,
+        body,
+    }))
 }
 
 /// Writes a whole answer.
-pub async fn answer(stream: &mut TcpStream, status: u16, content_type: &str, body: &str) -> io::Result<()> {
+pub async fn answer(
+    stream: &mut TcpStream,
+    status: u16,
+    content_type: &str,
+    body: &str,
+) -> io::Result<()> {
     let reason = match status {
         200 => "OK",
         400 => "Bad Request",
@@ -92,8 +118,15 @@ pub async fn answer(stream: &mut TcpStream, status: u16, content_type: &str, bod
         503 => "Service Unavailable",
         _ => "Whatever",
     };
-    let extra = if status == 429 { "Retry-After: 1\r\n" } else { "" };
-    let head = format!("HTTP/1.1 {status} {reason}\r\nContent-Type: {content_type}\r\n{extra}Content-Length: {}\r\n\r\n", body.len());
+    let extra = if status == 429 {
+        "Retry-After: 1\r\n"
+    } else {
+        ""
+    };
+    let head = format!(
+        "HTTP/1.1 {status} {reason}\r\nContent-Type: {content_type}\r\n{extra}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(body.as_bytes()).await
 }
@@ -105,7 +138,9 @@ pub async fn begin_stream(stream: &mut TcpStream) -> io::Result<()> {
 
 /// One chunk.
 pub async fn chunk(stream: &mut TcpStream, text: &str) -> io::Result<()> {
-    stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes()).await
+    stream
+        .write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
+        .await
 }
 
 /// Whether the peer has closed its side. Reads nothing that matters: a streaming client sends nothing more.
@@ -119,7 +154,9 @@ pub fn peer_closed(stream: &TcpStream) -> bool {
 }
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
+    haystack
+        .windows(needle.len())
+        .position(|window| window == needle)
 }
 
 fn decode(text: &str, plus_is_space: bool) -> String {
@@ -129,7 +166,9 @@ fn decode(text: &str, plus_is_space: bool) -> String {
         match byte {
             b'%' => {
                 let hex: Vec<u8> = rest.by_ref().take(2).collect();
-                let value = std::str::from_utf8(&hex).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok());
+                let value = std::str::from_utf8(&hex)
+                    .ok()
+                    .and_then(|hex| u8::from_str_radix(hex, 16).ok());
                 bytes.push(value.unwrap_or(b'?'));
             }
             b'+' if plus_is_space => bytes.push(b' '),

@@ -28,7 +28,8 @@ pub const TOKEN: &str = "token-of-the-steward";
 /// The bot's name.
 pub const BOT: &str = "Steward";
 /// The server's page for everything it does not have.
-const NOT_FOUND: &str = "<!DOCTYPE html><html><head><title>Page not found!</title></head><body>404</body></html>";
+const NOT_FOUND: &str =
+    "<!DOCTYPE html><html><head><title>Page not found!</title></head><body>404</body></html>";
 
 /// What goes wrong with the next matching request.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,7 +150,10 @@ impl FakePychess {
     pub async fn start(ping: Duration) -> FakePychess {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let state = State { title: "BOT".to_owned(), ..State::default() };
+        let state = State {
+            title: "BOT".to_owned(),
+            ..State::default()
+        };
         let inner = Arc::new(Inner {
             state: Mutex::new(state),
             ping,
@@ -158,7 +162,11 @@ impl FakePychess {
         });
         let mut accepting = JoinSet::new();
         accepting.spawn(accept(listener, Arc::clone(&inner)));
-        FakePychess { inner, address, _accepting: accepting }
+        FakePychess {
+            inner,
+            address,
+            _accepting: accepting,
+        }
     }
 
     /// Base address for the client.
@@ -173,7 +181,13 @@ impl FakePychess {
 
     /// Makes the next `times` requests whose path contains `path` go wrong.
     pub fn fault(&self, path: &str, times: usize, trouble: Trouble) {
-        self.with(|state| state.faults.push(Fault { path: path.to_owned(), times, trouble }));
+        self.with(|state| {
+            state.faults.push(Fault {
+                path: path.to_owned(),
+                times,
+                trouble,
+            })
+        });
     }
 
     /// Cuts all streams without a word.
@@ -221,7 +235,12 @@ impl FakePychess {
             state.events = Arc::default();
             state.queues.clear();
             state.streaming.clear();
-            let State { games, queues, events, .. } = state;
+            let State {
+                games,
+                queues,
+                events,
+                ..
+            } = state;
             games.retain(|_, game| game.is_running());
             for game in games.values_mut() {
                 game.forget();
@@ -251,7 +270,13 @@ impl FakePychess {
             }
             let id = state.mint();
             state.events.put(offer.line(&id));
-            state.invites.insert(id.clone(), Invite { offer, declined: None });
+            state.invites.insert(
+                id.clone(),
+                Invite {
+                    offer,
+                    declined: None,
+                },
+            );
             Ok(id)
         })
     }
@@ -267,7 +292,11 @@ impl FakePychess {
             let game = state.games.get_mut(id).unwrap();
             assert_ne!(game.on_move(), BOT, "it is the bot's turn");
             let outcome = game.human_move(word).unwrap();
-            let line = if outcome == BotMove::Ended { game.end_line() } else { game.state_line() };
+            let line = if outcome == BotMove::Ended {
+                game.end_line()
+            } else {
+                game.state_line()
+            };
             state.tell(id, line);
         });
     }
@@ -290,8 +319,19 @@ impl FakePychess {
     pub fn human_ends(&self, id: &str, status: i32) {
         self.with(|state| {
             let game = state.games.get_mut(id).unwrap();
-            let winner = if game.white == BOT { Color::White } else { Color::Black };
-            game.end(status, if status == 0 { "*" } else { Outcome::win(winner).result() });
+            let winner = if game.white == BOT {
+                Color::White
+            } else {
+                Color::Black
+            };
+            game.end(
+                status,
+                if status == 0 {
+                    "*"
+                } else {
+                    Outcome::win(winner).result()
+                },
+            );
             let line = game.end_line();
             state.tell(id, line);
         });
@@ -301,7 +341,11 @@ impl FakePychess {
     pub fn bot_flags(&self, id: &str) {
         self.with(|state| {
             let game = state.games.get_mut(id).unwrap();
-            let winner = if game.white == BOT { Color::Black } else { Color::White };
+            let winner = if game.white == BOT {
+                Color::Black
+            } else {
+                Color::White
+            };
             game.end(6, Outcome::win(winner).result());
             let line = game.end_line();
             state.tell(id, line);
@@ -323,7 +367,11 @@ impl FakePychess {
             let old = &state.games[id];
             let human_white = old.white == BOT;
             let mut offer = old.offer.clone();
-            offer.color = Some(if human_white { Color::White } else { Color::Black });
+            offer.color = Some(if human_white {
+                Color::White
+            } else {
+                Color::Black
+            });
             offer.fen = old.initial_fen.clone();
             let id = state.mint();
             state.begin(&id, &offer);
@@ -338,7 +386,9 @@ impl FakePychess {
     pub fn talk(&self, id: &str, room: &str, text: &str) {
         self.with(|state| {
             let name = state.games[id].opponent_of(BOT).to_owned();
-            let line = format!(r#"{{"type":"chatLine","username":"{name}","room":"{room}","text":"{text}"}}"#) + "\n";
+            let line = format!(
+                r#"{{"type":"chatLine","username":"{name}","room":"{room}","text":"{text}"}}"#
+            ) + "\n";
             state.tell(id, line);
         });
     }
@@ -353,8 +403,14 @@ impl FakePychess {
     /// Paths of all POST requests that contain `part`, oldest first.
     pub fn posts(&self, part: &str) -> Vec<String> {
         self.with(|state| {
-            let posts = state.requests.iter().filter(|(_, request)| request.method == "POST");
-            posts.map(|(_, request)| request.path.clone()).filter(|path| path.contains(part)).collect()
+            let posts = state
+                .requests
+                .iter()
+                .filter(|(_, request)| request.method == "POST");
+            posts
+                .map(|(_, request)| request.path.clone())
+                .filter(|path| path.contains(part))
+                .collect()
         })
     }
 
@@ -415,7 +471,9 @@ impl State {
 
     /// Makes a game and announces it; an impossible start is silently not made.
     fn begin(&mut self, id: &str, offer: &Offer) {
-        let Some(game) = Game::new(id, offer, BOT) else { return };
+        let Some(game) = Game::new(id, offer, BOT) else {
+            return;
+        };
         self.queues.insert(id.to_owned(), Arc::default());
         self.events.put(game.start_line());
         self.games.insert(id.to_owned(), game);
@@ -451,11 +509,16 @@ async fn serve(mut stream: TcpStream, inner: Arc<Inner>) -> io::Result<()> {
             request = http::read_request(&mut stream) => request?,
             _ = closed.wait_for(|closed| *closed) => return Ok(()),
         };
-        let Some(request) = request else { return Ok(()) };
+        let Some(request) = request else {
+            return Ok(());
+        };
         let trouble = {
             let mut state = inner.lock();
             state.requests.push((Instant::now(), request.clone()));
-            let found = state.faults.iter_mut().find(|fault| fault.times > 0 && request.path.contains(&fault.path));
+            let found = state
+                .faults
+                .iter_mut()
+                .find(|fault| fault.times > 0 && request.path.contains(&fault.path));
             found.map(|fault| {
                 fault.times -= 1;
                 fault.trouble.clone()
@@ -474,13 +537,13 @@ async fn serve(mut stream: TcpStream, inner: Arc<Inner>) -> io::Result<()> {
             Route::Events(queue) => return stream_lines(stream, inner, queue, None).await,
             Route::Game(id, queue) => return stream_lines(stream, inner, queue, Some(id)).await,
             Route::Locked => return refuse_within_stream(stream).await,
-            Route::Answer(status, kind, body) => {
-                match trouble {
-                    Some(Trouble::LoseAnswer) => return Ok(()),
-                    Some(Trouble::DoneBut(status)) => http::answer(&mut stream, status, "text/plain", "trouble").await?,
-                    _ => http::answer(&mut stream, status, kind, &body).await?,
+            Route::Answer(status, kind, body) => match trouble {
+                Some(Trouble::LoseAnswer) => return Ok(()),
+                Some(Trouble::DoneBut(status)) => {
+                    http::answer(&mut stream, status, "text/plain", "trouble").await?
                 }
-            }
+                _ => http::answer(&mut stream, status, kind, &body).await?,
+            },
         }
     }
 }
@@ -512,11 +575,20 @@ fn route(inner: &Inner, request: &Received) -> Route {
     // Public pages need no token.
     match (request.method.as_str(), segments.as_slice()) {
         ("GET", ["api", "games", variant]) => {
-            let shown = |game: &&Game| game.is_running() && !game.moves.is_empty() && game.offer.list_name() == *variant;
-            let entries: Vec<String> = state.games.values().filter(shown).map(Game::entry).collect();
+            let shown = |game: &&Game| {
+                game.is_running() && !game.moves.is_empty() && game.offer.list_name() == *variant
+            };
+            let entries: Vec<String> = state
+                .games
+                .values()
+                .filter(shown)
+                .map(Game::entry)
+                .collect();
             return Route::Answer(200, JSON, format!("[{}]", entries.join(",")));
         }
-        ("GET", [_]) if state.pages_hidden => return Route::Answer(500, TEXT, "500 Internal Server Error".to_owned()),
+        ("GET", [_]) if state.pages_hidden => {
+            return Route::Answer(500, TEXT, "500 Internal Server Error".to_owned());
+        }
         ("GET", [id]) => {
             return match state.games.get(*id) {
                 Some(game) => Route::Answer(200, HTML, game.page()),
@@ -530,21 +602,34 @@ fn route(inner: &Inner, request: &Received) -> Route {
     }
     match (request.method.as_str(), segments.as_slice()) {
         ("GET", ["api", "account"]) => {
-            let body = format!(r#"{{"id":"{BOT}","username":"{BOT}","title":"{}"}}"#, state.title);
+            let body = format!(
+                r#"{{"id":"{BOT}","username":"{BOT}","title":"{}"}}"#,
+                state.title
+            );
             Route::Answer(200, JSON, body)
         }
-        ("GET", ["api", "account", "playing"]) => Route::Answer(200, JSON, "{\"nowPlaying\":[]}".to_owned()),
+        ("GET", ["api", "account", "playing"]) => {
+            Route::Answer(200, JSON, "{\"nowPlaying\":[]}".to_owned())
+        }
         ("GET", ["api", "stream", "event"]) => event_stream(&mut state, request),
-        ("POST", ["api", "challenge", id, answer]) => answer_challenge(&mut state, id, answer, request),
+        ("POST", ["api", "challenge", id, answer]) => {
+            answer_challenge(&mut state, id, answer, request)
+        }
         ("GET", ["api", "bot", "game", "stream", id]) => game_stream(&mut state, id),
-        ("POST", ["api", "bot", "game", id, rest @ ..]) => game_command(&mut state, id, rest, request),
+        ("POST", ["api", "bot", "game", id, rest @ ..]) => {
+            game_command(&mut state, id, rest, request)
+        }
         _ => not_found(),
     }
 }
 
 fn event_stream(state: &mut State, request: &Received) -> Route {
     let bad = |text: &str| Route::Answer(400, TEXT, text.to_owned());
-    let Some(header) = request.headers.get("x-pychess-bot-capabilities").filter(|_| !state.odd_header) else {
+    let Some(header) = request
+        .headers
+        .get("x-pychess-bot-capabilities")
+        .filter(|_| !state.odd_header)
+    else {
         return bad("Missing required X-PyChess-Bot-Capabilities header.");
     };
     if header.len() > 6 * 1024 {
@@ -556,8 +641,13 @@ fn event_stream(state: &mut State, request: &Received) -> Route {
     if value["version"] != 1 {
         return bad("Unsupported BOT capability version.");
     }
-    let Some(names) = value["variants"].as_array() else { return bad("BOT capabilities must contain a variant list.") };
-    let names: Vec<String> = names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    let Some(names) = value["variants"].as_array() else {
+        return bad("BOT capabilities must contain a variant list.");
+    };
+    let names: Vec<String> = names
+        .iter()
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect();
     if names.is_empty() {
         return bad("BOT does not advertise any PyChess-supported variants.");
     }
@@ -574,7 +664,9 @@ fn event_stream(state: &mut State, request: &Received) -> Route {
 }
 
 fn answer_challenge(state: &mut State, id: &str, answer: &str, request: &Received) -> Route {
-    let Some(invite) = state.invites.get_mut(id) else { return not_found() };
+    let Some(invite) = state.invites.get_mut(id) else {
+        return not_found();
+    };
     match answer {
         "accept" => {
             let offer = invite.offer.clone();
@@ -583,7 +675,13 @@ fn answer_challenge(state: &mut State, id: &str, answer: &str, request: &Receive
             ok()
         }
         "decline" => {
-            invite.declined = Some(request.form.get("reason").cloned().unwrap_or_else(|| "generic".to_owned()));
+            invite.declined = Some(
+                request
+                    .form
+                    .get("reason")
+                    .cloned()
+                    .unwrap_or_else(|| "generic".to_owned()),
+            );
             ok()
         }
         _ => not_found(),
@@ -607,7 +705,9 @@ fn game_stream(state: &mut State, id: &str) -> Route {
 
 fn game_command(state: &mut State, id: &str, rest: &[&str], request: &Received) -> Route {
     let trouble = || Route::Answer(500, TEXT, "500 Internal Server Error".to_owned());
-    let Some(game) = state.games.get_mut(id) else { return not_found() };
+    let Some(game) = state.games.get_mut(id) else {
+        return not_found();
+    };
     match rest {
         ["move", word] => {
             let line = match game.bot_move(BOT, word) {
@@ -628,7 +728,11 @@ fn game_command(state: &mut State, id: &str, rest: &[&str], request: &Received) 
             ok()
         }
         ["resign"] => {
-            let winner = if game.white == BOT { Color::Black } else { Color::White };
+            let winner = if game.white == BOT {
+                Color::Black
+            } else {
+                Color::White
+            };
             game.end(2, Outcome::win(winner).result());
             ok()
         }
@@ -652,7 +756,12 @@ async fn refuse_within_stream(mut stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-async fn stream_lines(mut stream: TcpStream, inner: Arc<Inner>, queue: Arc<Queue>, game: Option<String>) -> io::Result<()> {
+async fn stream_lines(
+    mut stream: TcpStream,
+    inner: Arc<Inner>,
+    queue: Arc<Queue>,
+    game: Option<String>,
+) -> io::Result<()> {
     if game.is_none() {
         let mut state = inner.lock();
         state.event_streams += 1;
@@ -667,7 +776,12 @@ async fn stream_lines(mut stream: TcpStream, inner: Arc<Inner>, queue: Arc<Queue
     result
 }
 
-async fn lines(stream: &mut TcpStream, inner: &Inner, queue: &Queue, events: bool) -> io::Result<()> {
+async fn lines(
+    stream: &mut TcpStream,
+    inner: &Inner,
+    queue: &Queue,
+    events: bool,
+) -> io::Result<()> {
     let mut mood = inner.mood.subscribe();
     http::begin_stream(stream).await?;
     let mut ping = tokio::time::interval(inner.ping);
