@@ -24,7 +24,7 @@ use std::time::Instant;
 use seneschal::rules::notation::epd;
 use seneschal::rules::{CastlingMode, Position, Variant};
 use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode as TheirMode, FromSetup, Position as _};
+use shakmaty::{CastlingMode as TheirMode, FromSetup};
 
 /// A position to count from.
 struct Task {
@@ -153,7 +153,7 @@ impl Task {
     }
 }
 
-fn their_perft<P: shakmaty::Position + FromSetup>(fen: &str, depth: u32) -> u64 {
+fn their_perft<P: shakmaty::Position + FromSetup + Clone>(fen: &str, depth: u32) -> u64 {
     let fen: Fen = fen.parse().expect("both read the same text");
     let Ok(position) = P::from_setup(fen.into(), TheirMode::Standard) else {
         panic!("both accept the same position");

@@ -23,9 +23,12 @@ import pyffish
 VARIANTS = [
     "chess", "chess960", "crazyhouse", "crazyhouse960", "capablanca", "capablanca960", "capahouse", "capahouse960",
     "3check", "kingofthehill", "antichess", "suicide", "losers", "atomic", "atomic960", "horde", "racingkings", "embassy",
+    "gothic", "schoolbook", "conservative", "victorian",
 ]
-# Start arrays that are a variant of their own there, and Capablanca's with another array here.
-SISTERS = {"embassy": "capablanca"}
+# Arrays on ten files that are a variant of their own there, and Capablanca's with another array here.
+SISTERS = {"embassy": "capablanca", "gothic": "capablanca"}
+# Arrays that are Capablanca's with another start for both.
+ARRAYS = {"schoolbook": "rqnbakbncr", "conservative": "arnbqkbnrc", "victorian": "crnbakbnrq"}
 
 
 def shuffled_start(name, rng):
@@ -127,10 +130,15 @@ def compare(base, chess960, fen, answer, rng, thorough, report):
 
 def play(seneschal, name, rng, options, differences):
     chess960 = name.endswith("960")
-    base = name.removesuffix("960")
+    base = "capablanca" if name in ARRAYS else name.removesuffix("960")
     ours = SISTERS.get(base, base) + ("960" if chess960 else "")
-    fen = shuffled_start(name, rng) if chess960 else pyffish.start_fen(base)
-    move = ""
+    if chess960:
+        fen = shuffled_start(name, rng)
+    elif name in ARRAYS:
+        rank = ARRAYS[name]
+        fen = f"{rank}/{'p' * 10}/10/10/10/10/{'P' * 10}/{rank.upper()} w KQkq - 0 1"
+    else:
+        fen = pyffish.start_fen(base)
     answer = seneschal.ask(ours, fen)
     for ply in range(options.plies):
         def report(kind, text):
