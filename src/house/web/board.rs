@@ -300,7 +300,11 @@ impl<'a> Picture<'a> {
             let id = symbol_id(Piece { color, role });
             let class = if count == 0 { r#" class="gone""# } else { "" };
             let name = if self.view.interactive && count > 0 {
-                format!(r#" data-r="{}" data-c="{}""#, role.upper_char(), color.char())
+                format!(
+                    r#" data-r="{}" data-c="{}""#,
+                    role.upper_char(),
+                    color.char()
+                )
             } else {
                 String::new()
             };

@@ -57,8 +57,7 @@ pub(super) fn rules_text(variant: Variant) -> &'static str {
 }
 
 /// What Chess960 adds.
-pub(super) const SHUFFLED: &str =
-    "The pieces behind the pawns begin in random order, the king between the rooks and the bishops on both colours. \
+pub(super) const SHUFFLED: &str = "The pieces behind the pawns begin in random order, the king between the rooks and the bishops on both colours. \
      To castle, move the king onto the rook.";
 
 #[cfg(test)]

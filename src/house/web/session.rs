@@ -64,7 +64,11 @@ pub(super) fn player(app: &App, headers: &HeaderMap) -> Result<Caller, Refusal> 
 /// 403.
 pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     let refused = Refusal::Forbidden("Only pages of this house may do that");
-    let text = |name| headers.get(name).and_then(|v: &header::HeaderValue| v.to_str().ok());
+    let text = |name| {
+        headers
+            .get(name)
+            .and_then(|v: &header::HeaderValue| v.to_str().ok())
+    };
     if let Some(site) = text(header::HeaderName::from_static("sec-fetch-site"))
         && site != "same-origin"
     {
@@ -107,19 +111,34 @@ mod tests {
         let ok = |pairs: &[(&'static str, &'static str)]| check_origin(&headers(pairs)).is_ok();
         let host = ("host", "localhost:8080");
         assert!(ok(&[host, ("origin", "http://localhost:8080")]));
-        assert!(ok(&[host, ("origin", "https://LOCALHOST:8080"), ("sec-fetch-site", "same-origin")]));
+        assert!(ok(&[
+            host,
+            ("origin", "https://LOCALHOST:8080"),
+            ("sec-fetch-site", "same-origin")
+        ]));
         assert!(!ok(&[host]));
         assert!(!ok(&[host, ("origin", "null")]));
         assert!(!ok(&[host, ("origin", "http://evil.example")]));
         assert!(!ok(&[host, ("origin", "http://localhost:8081")]));
-        assert!(!ok(&[host, ("origin", "http://localhost:8080"), ("sec-fetch-site", "cross-site")]));
-        assert!(!ok(&[host, ("origin", "http://localhost:8080"), ("sec-fetch-site", "same-site")]));
+        assert!(!ok(&[
+            host,
+            ("origin", "http://localhost:8080"),
+            ("sec-fetch-site", "cross-site")
+        ]));
+        assert!(!ok(&[
+            host,
+            ("origin", "http://localhost:8080"),
+            ("sec-fetch-site", "same-site")
+        ]));
     }
 
     #[test]
     fn the_cookie_is_found_among_others() {
         let found = |value: &'static str| token(&headers(&[("cookie", value)])).map(str::to_owned);
-        assert_eq!(found("a=b; house_session=hse_x; c=d").as_deref(), Some("hse_x"));
+        assert_eq!(
+            found("a=b; house_session=hse_x; c=d").as_deref(),
+            Some("hse_x")
+        );
         assert_eq!(found("house_sessions=hse_x"), None);
         assert_eq!(found("x=house_session=y"), None);
     }

@@ -169,9 +169,13 @@ impl OpenPage {
         }
         // Those who only watch are told the same; the first of them draws it for all.
         let flip = self.flip;
-        Some(self.app.page.shared_frame(&self.id, view.version, flip, || {
-            frame("state", &state_json(&view, flip))
-        }))
+        Some(
+            self.app
+                .page
+                .shared_frame(&self.id, view.version, flip, || {
+                    frame("state", &state_json(&view, flip))
+                }),
+        )
     }
 
     fn past_state(&self, game: Game) -> Value {
@@ -268,9 +272,8 @@ fn chat_json(view: &PageView) -> Vec<Value> {
     } else {
         Room::Spectator
     };
-    let heard = |line: &&ChatLine| {
-        over || line.room == room || line.username == super::super::game::SYSTEM
-    };
+    let heard =
+        |line: &&ChatLine| over || line.room == room || line.username == super::super::game::SYSTEM;
     let lines: Vec<&ChatLine> = view.game.chat.iter().filter(heard).collect();
     lines[lines.len().saturating_sub(SHOWN_CHAT)..]
         .iter()

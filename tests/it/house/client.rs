@@ -102,7 +102,7 @@ impl Bot {
             .send()
             .await
             .unwrap();
-        (response.status().as_u16(), Lines::new(response))
+        (response.status().as_u16(), Lines::of(response))
     }
 
     pub async fn events(&self) -> Lines {
@@ -192,7 +192,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    fn new(response: reqwest::Response) -> Lines {
+    pub fn of(response: reqwest::Response) -> Lines {
         Lines {
             response,
             buffer: Vec::new(),
