@@ -47,7 +47,7 @@ fn html(body: String) -> Response {
     with_policy((kind, body).into_response(), CONTENT_POLICY)
 }
 
-fn page(title: &str, main: &str, scripts: &[&str]) -> Response {
+pub(super) fn page(title: &str, main: &str, scripts: &[&str]) -> Response {
     let scripts: String = scripts
         .iter()
         .map(|file| format!("<script type=\"module\" src=\"/assets/{file}\"></script>\n"))
@@ -60,7 +60,8 @@ fn page(title: &str, main: &str, scripts: &[&str]) -> Response {
          <link rel=\"stylesheet\" href=\"/assets/house.css\">\n\
          {scripts}</head>\n<body>\n\
          <svg class=\"sprite\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>{}</defs></svg>\n\
-         <header><a class=\"home\" href=\"/\">Seneschal house</a></header>\n{main}\n</body>\n</html>\n",
+         <header><a class=\"home\" href=\"/\">Seneschal house</a> <nav aria-label=\"Pages\"><a href=\"/\">Play</a> \
+         <a href=\"/games\">Games</a> <a href=\"/ladder\">Ladder</a></nav></header>\n{main}\n</body>\n</html>\n",
         symbols()
     ))
 }

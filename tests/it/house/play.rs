@@ -573,3 +573,49 @@ async fn names_are_kept_apart_and_people_log_in_with_their_token() {
     }
     house.shutdown().await;
 }
+
+#[tokio::test]
+async fn rated_games_move_ratings_the_ladder_and_the_archive() {
+    let (house, ann, bob) = super::client::house_with_bots(config()).await;
+    let mut events = ann.events().await;
+    let rated = [
+        ("clock.limit", "180"),
+        ("clock.increment", "2"),
+        ("variant", "crazyhouse"),
+        ("rated", "true"),
+    ];
+    let id = super::client::begin(&ann, &bob, &rated).await;
+    ann.play(&id, "e2e4").await;
+    bob.play(&id, "e7e5").await;
+    bob.command(&id, "resign").await;
+    let finish = events.json_of("gameFinish").await["game"].clone();
+    let gain = finish["ratingDiff"].as_i64().unwrap();
+    assert_eq!(finish["opponent"]["ratingDiff"], -gain);
+    let (_, me) = ann.get("/api/account").await;
+    assert_eq!(me["perfs"]["crazyhouse"]["rating"], 1500 + gain);
+    assert_eq!(
+        (&me["perfs"]["crazyhouse"]["games"], &me["count"]["win"]),
+        (&json!(1), &json!(1))
+    );
+    assert!((100..250).contains(&gain), "newcomers move far: {gain}");
+    // A casual game moves nothing, nor does one that was aborted.
+    let id = super::client::begin(&ann, &bob, &QUICK).await;
+    bob.command(&id, "abort").await;
+    assert_eq!(
+        ann.get("/api/account").await.1["perfs"]["crazyhouse"],
+        me["perfs"]["crazyhouse"]
+    );
+    tokio::time::sleep(Duration::from_millis(100)).await;
+
+    let (_, ladder) = ann.get("/ladder?perf=crazyhouse").await;
+    let ladder = ladder.as_str().unwrap().to_owned();
+    let place = |name: &str| ladder.find(&format!(">{name}<")).unwrap();
+    assert!(place("Ann_Bot") < place("Bob_Bot"), "{ladder}");
+    let (_, list) = ann.get("/games?player=ann_BOT&variant=crazyhouse").await;
+    let list = list.as_str().unwrap();
+    assert_eq!(list.matches("<tr><td>").count(), 1, "{list}");
+    assert!(list.contains("Black has resigned: White wins.") && list.contains(&format!("+{gain}")));
+    let (_, none) = ann.get("/games?player=%22%3E%3Cscript%3E").await;
+    assert!(!none.as_str().unwrap().contains("<script>"), "{none}");
+    house.shutdown().await;
+}
