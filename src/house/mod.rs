@@ -36,6 +36,7 @@ pub mod export;
 pub mod fault;
 pub mod form;
 pub mod game;
+pub mod glicko;
 pub mod hall;
 pub mod limits;
 pub mod lines;

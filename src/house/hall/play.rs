@@ -10,6 +10,7 @@ use crate::rules::Color;
 
 use super::super::account::Account;
 use super::super::game::{Claim, Game, GameRecord, Note, PlayRefusal, Room, color_word};
+use super::super::glicko::after_game;
 use super::super::limits::Limited;
 use super::super::lines::{Line, LineKind};
 use super::super::refusal::Refusal;
@@ -484,6 +485,13 @@ impl State {
             return;
         }
         let (winner, rated) = (game.winner, game.rated);
+        if rated && game.plies() >= 2 {
+            self.rate(id);
+        }
+        let Some(live) = self.games.get(id) else {
+            return;
+        };
+        let game = &live.game;
         let accounts = Color::ALL.map(|color| game.seat(color).account.clone());
         for (color, account) in Color::ALL.into_iter().zip(accounts) {
             let Some(entry) = self.accounts.get_mut(&account) else {
@@ -491,6 +499,32 @@ impl State {
             };
             count(entry, winner.map(|w| w == color), rated);
             self.dirty_accounts.insert(account);
+        }
+    }
+
+    /// New ratings for both players, from what they were before the game.
+    fn rate(&mut self, id: &str) {
+        let Some(live) = self.games.get_mut(id) else {
+            return;
+        };
+        let game = &mut live.game;
+        let perf = game.perf();
+        let score = match game.winner {
+            Some(Color::White) => 1.0,
+            Some(Color::Black) => 0.0,
+            None => 0.5,
+        };
+        let ids = Color::ALL.map(|color| game.seat(color).account.clone());
+        let before = [0, 1].map(|n: usize| self.accounts.get(&ids[n]).map(|a| a.perf(perf)));
+        let [Some(white), Some(black)] = before else {
+            return;
+        };
+        let after = after_game(&white, &black, score);
+        for (n, (old, new)) in [white, black].into_iter().zip(after).enumerate() {
+            game.seats[n].rating_diff = Some(new.shown() - old.shown());
+            if let Some(account) = self.accounts.get_mut(&ids[n]) {
+                account.perfs.insert(perf.to_owned(), new);
+            }
         }
     }
 

@@ -10,6 +10,7 @@
 
 pub mod board;
 pub mod escape;
+mod lists;
 pub mod live;
 mod pages;
 pub mod pieces;
@@ -31,6 +32,8 @@ pub use live::Page;
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/", get(pages::index))
+        .route("/ladder", get(lists::ladder))
+        .route("/games", get(lists::games))
         .route("/live", get(live::events))
         .route("/assets/{file}", get(pages::asset))
         .route("/{id}", get(pages::game))

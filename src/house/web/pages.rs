@@ -3,17 +3,21 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
 
 use super::super::api::App;
-use super::super::game::Game;
+use super::super::game::{Game, color_word};
+use super::super::hall::Ahead;
 use super::super::refusal::Refusal;
+use super::super::variant::HouseVariant;
 use super::board::{BoardView, PlayerStrip, board_svg};
 use super::escape::escape;
 use super::live::{Board, board_of, last_squares};
 use super::pieces::symbols;
-use crate::rules::Color;
+use super::rules_text::{SHUFFLED, rules_text};
+use super::session::viewer;
+use crate::rules::{CastlingMode, Color};
 
 /// Only what this house serves is loaded, and nothing is written into the page itself.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
@@ -43,29 +47,105 @@ fn html(body: String) -> Response {
     with_policy((kind, body).into_response(), CONTENT_POLICY)
 }
 
-fn page(title: &str, main: &str, script: &str) -> Response {
+pub(super) fn page(title: &str, main: &str, scripts: &[&str]) -> Response {
+    let scripts: String = scripts
+        .iter()
+        .map(|file| format!("<script type=\"module\" src=\"/assets/{file}\"></script>\n"))
+        .collect();
     html(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title}</title>\n<link rel=\"icon\" href=\"/assets/icon.svg\">\n\
          <link rel=\"stylesheet\" href=\"/assets/house.css\">\n\
-         <script type=\"module\" src=\"/assets/{script}\"></script>\n</head>\n<body>\n\
+         {scripts}</head>\n<body>\n\
          <svg class=\"sprite\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>{}</defs></svg>\n\
-         <header><a class=\"home\" href=\"/\">Seneschal house</a></header>\n{main}\n</body>\n</html>\n",
+         <header><a class=\"home\" href=\"/\">Seneschal house</a> <nav aria-label=\"Pages\"><a href=\"/\">Play</a> \
+         <a href=\"/games\">Games</a> <a href=\"/ladder\">Ladder</a></nav></header>\n{main}\n</body>\n</html>\n",
         symbols()
     ))
 }
 
-/// `GET /`: all running games.
+/// `GET /`: the lobby and all running games.
 pub(super) async fn index(State(app): State<Arc<App>>) -> Response {
     let boards: String = app.page.shown().iter().map(figure).collect();
     let main = format!(
-        "<main>\n<h1>Games</h1>\n<p id=\"none\" class=\"quiet\">No game is running.</p>\n\
-         <div id=\"games\" class=\"games\">{boards}</div>\n\
-         <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n</main>"
+        "<main>\n<div class=\"lobby\">\n{}\n<section class=\"card\" aria-labelledby=\"offers\">\n\
+         <h2 id=\"offers\">Open offers</h2>\n<ul id=\"seeks\" class=\"plain\"></ul>\n\
+         <p id=\"no-seeks\" class=\"quiet\">Nobody is waiting. Offer a game, and others see it here.</p>\n\
+         <h2>Bots at home</h2>\n<ul id=\"bots\" class=\"plain\"></ul>\n\
+         <p id=\"no-bots\" class=\"quiet\">No bot is logged in.</p>\n</section>\n</div>\n\
+         <h1>Running games</h1>\n<p id=\"none\" class=\"quiet\">No game is running.</p>\n\
+         <div id=\"games\" class=\"games\">{boards}</div>\n</main>",
+        challenge_form()
     );
-    page("Seneschal house", &main, "live.js")
+    page("Seneschal house", &main, &["live.js", "lobby.js"])
+}
+
+/// The form that asks for a game.
+fn challenge_form() -> String {
+    let variants: String = HouseVariant::all()
+        .filter(|variant| *variant != HouseVariant::FROM_POSITION)
+        .map(|variant| {
+            let chosen = if variant.key() == "crazyhouse" {
+                " selected"
+            } else {
+                ""
+            };
+            let (key, name) = (variant.key(), variant.name());
+            format!("<option value=\"{key}\"{chosen}>{name}</option>")
+        })
+        .collect();
+    format!(
+        "<form id=\"challenge\" class=\"card\" aria-labelledby=\"ask\">\n<h2 id=\"ask\">Play</h2>\n\
+         <label>Against <select name=\"with\" id=\"with\"><option value=\"anybody\">anybody who comes</option>\
+         <option value=\"link\">a friend, by link</option><option value=\"device\">each other at this device</option>\
+         </select></label>\n<label>Variant <select name=\"variant\" id=\"variant\">{variants}</select></label>\n\
+         <div class=\"row\"><label>Minutes <select name=\"minutes\">{}</select></label>\n\
+         <label>Seconds per move <select name=\"increment\">{}</select></label></div>\n\
+         <label>You play <select name=\"color\"><option value=\"random\">either side</option>\
+         <option value=\"white\">White</option><option value=\"black\">Black</option></select></label>\n\
+         <label class=\"check-line\" id=\"rated-line\" hidden><input type=\"checkbox\" name=\"rated\" value=\"true\"> rated</label>\n\
+         <button class=\"main\">Play</button>\n<p id=\"problem\" class=\"problem\" role=\"alert\"></p>\n\
+         <p class=\"quiet\">You are <strong id=\"me\">a guest</strong>. <button type=\"button\" id=\"rename\" class=\"link\">\
+         Choose a name</button></p>\n</form>",
+        options(
+            &[
+                ("0", "0"),
+                ("60", "1"),
+                ("120", "2"),
+                ("180", "3"),
+                ("300", "5"),
+                ("600", "10"),
+                ("900", "15"),
+                ("1800", "30"),
+                ("3600", "60"),
+                ("", "no clock")
+            ],
+            "300"
+        ),
+        options(
+            &[
+                ("0", "0"),
+                ("1", "1"),
+                ("2", "2"),
+                ("3", "3"),
+                ("5", "5"),
+                ("10", "10"),
+                ("20", "20"),
+                ("30", "30")
+            ],
+            "3"
+        ),
+    )
+}
+
+fn options(choices: &[(&str, &str)], chosen: &str) -> String {
+    let option = |(value, text): &(&str, &str)| {
+        let mark = if *value == chosen { " selected" } else { "" };
+        format!("<option value=\"{value}\"{mark}>{text}</option>")
+    };
+    choices.iter().map(option).collect()
 }
 
 /// One game of the list, as the script builds it too.
@@ -129,23 +209,73 @@ async fn find(app: &App, id: &str) -> Result<(Game, i64), Refusal> {
         .ok_or(Refusal::NOT_FOUND)
 }
 
-/// `GET /{id}`: one game.
+/// `GET /{id}`: one game, or what may become one.
 pub(super) async fn game(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let (game, now_ms) = find(&app, &id).await?;
-    let board = board_of(&game, now_ms);
+    let viewer = viewer(&app, &headers);
+    let (title, board, rules, color) = match find(&app, &id).await {
+        Ok((game, now_ms)) => {
+            let color = viewer.account.as_deref().and_then(|a| game.color_of(a));
+            let flipped = color == Some(Color::Black) && !game.is_shared();
+            let picture = BoardView {
+                flipped,
+                last_move: last_squares(&game),
+                label: format!("{} board", game.variant.name()),
+                ..BoardView::default()
+            };
+            let shuffled = game.variant.castling_mode() == CastlingMode::Chess960;
+            let mut rules = rules_text(game.variant.rules()).to_owned();
+            if shuffled {
+                rules = format!("{rules} {SHUFFLED}");
+            }
+            let title = board_of(&game, now_ms).title;
+            (title, board_svg(game.position(), &picture), rules, color)
+        }
+        Err(refused) => match app.hall.ahead(&id, &viewer) {
+            Ahead::Waiting(waiting) => {
+                let title = format!("{} · {}", waiting.variant, waiting.clock);
+                let variant = HouseVariant::all().find(|v| v.name() == waiting.variant);
+                let rules = variant.map_or("", |v| rules_text(v.rules()));
+                (title, String::new(), rules.to_owned(), None)
+            }
+            Ahead::Moved(next) => {
+                return Ok(Redirect::to(&format!("/{next}")).into_response());
+            }
+            Ahead::Game | Ahead::Nothing => return Err(refused),
+        },
+    };
+    let side = color.map_or("", color_word);
     let main = format!(
-        "<main class=\"one\">\n<div id=\"games\" class=\"games single\" data-only=\"{id}\">{}</div>\n\
-         <p><a href=\"/game/export/{id}\">PGN</a> · <a href=\"/{id}/board.svg\">Picture</a></p>\n\
+        "<main id=\"game\" class=\"play\" data-id=\"{id}\" data-side=\"{side}\">\n\
+         <section class=\"table\" aria-label=\"Board\">\n\
+         <div class=\"player\" id=\"top\"><span class=\"who\"></span><span class=\"time\"></span></div>\n\
+         <div id=\"board\" class=\"svg\">{board}</div>\n\
+         <div class=\"player\" id=\"bottom\"><span class=\"who\"></span><span class=\"time\"></span></div>\n\
+         <div id=\"waiting\" class=\"waiting\" hidden></div>\n\
+         <p id=\"end\" class=\"end\" role=\"status\"></p>\n\
+         <div id=\"promotion\" class=\"promotion\" role=\"dialog\" aria-label=\"Promote to\" hidden></div>\n\
+         </section>\n<section class=\"side\">\n<h1>{title}</h1>\n<div id=\"buttons\" class=\"buttons\"></div>\n\
+         <p id=\"problem\" class=\"problem\" role=\"alert\"></p>\n\
+         <form id=\"typed\" class=\"typed\"><label>Move <input name=\"move\" autocomplete=\"off\" autocapitalize=\"off\" \
+         spellcheck=\"false\" size=\"8\" placeholder=\"Nf3, e2e4, P@e4\"></label><button>Move</button></form>\n\
+         <ol id=\"moves\" class=\"moves\" aria-label=\"Moves\"></ol>\n\
+         <details class=\"rules\" open><summary>Rules</summary><p>{rules}</p></details>\n\
+         <div class=\"chat\"><div id=\"chat\" class=\"lines\" aria-label=\"Chat\"></div>\n\
+         <form id=\"say\"><label class=\"unseen\" for=\"line\">Say</label><input id=\"line\" name=\"text\" maxlength=\"140\" \
+         autocomplete=\"off\" placeholder=\"Say something\"></form></div>\n\
+         <p class=\"quiet\"><a href=\"/game/export/{id}\">PGN</a> · <a href=\"/{id}/board.svg\">Picture</a> · \
+         <button type=\"button\" id=\"flip\" class=\"link\">Turn the board</button></p>\n</section>\n\
          <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n</main>",
-        figure(&board)
+        title = escape(&title),
+        rules = escape(&rules),
     );
     Ok(page(
-        &format!("{} · {id}", escape(&board.title)),
+        &format!("{} · {id}", escape(&title)),
         &main,
-        "live.js",
+        &["game.js"],
     ))
 }
 
@@ -175,14 +305,19 @@ pub(super) async fn picture(
     Ok(with_policy(response, PICTURE_POLICY))
 }
 
+fn script(text: &'static str) -> (&'static str, &'static str) {
+    ("text/javascript; charset=utf-8", text)
+}
+
 /// `GET /assets/{file}`.
 pub(super) async fn asset(Path(file): Path<String>) -> Response {
     let (kind, text) = match file.as_str() {
         "house.css" => ("text/css; charset=utf-8", include_str!("assets/house.css")),
-        "live.js" => (
-            "text/javascript; charset=utf-8",
-            include_str!("assets/live.js"),
-        ),
+        "live.js" => script(include_str!("assets/live.js")),
+        "lobby.js" => script(include_str!("assets/lobby.js")),
+        "game.js" => script(include_str!("assets/game.js")),
+        "board.js" => script(include_str!("assets/board.js")),
+        "page.js" => script(include_str!("assets/page.js")),
         "icon.svg" => ("image/svg+xml", include_str!("assets/icon.svg")),
         _ => return (StatusCode::NOT_FOUND, "").into_response(),
     };

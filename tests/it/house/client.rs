@@ -36,7 +36,6 @@ pub async fn house_with_bots(config: HouseConfig) -> (HouseHandle, Bot, Bot) {
 #[derive(Clone)]
 pub struct Bot {
     pub name: &'static str,
-    pub id: String,
     pub token: String,
     pub base: String,
     pub http: reqwest::Client,
@@ -70,7 +69,6 @@ impl Bot {
     pub fn with_token(base: &str, name: &'static str, token: &str) -> Bot {
         Bot {
             name,
-            id: name.to_lowercase(),
             token: token.to_owned(),
             base: base.to_owned(),
             http: http_client(&format!("house-test/1 user:{name}")),
@@ -102,7 +100,7 @@ impl Bot {
             .send()
             .await
             .unwrap();
-        (response.status().as_u16(), Lines::new(response))
+        (response.status().as_u16(), Lines::of(response))
     }
 
     pub async fn events(&self) -> Lines {
@@ -192,7 +190,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    fn new(response: reqwest::Response) -> Lines {
+    pub fn of(response: reqwest::Response) -> Lines {
         Lines {
             response,
             buffer: Vec::new(),

@@ -7,4 +7,5 @@ mod faults;
 mod games;
 mod hostile;
 mod page;
+mod play;
 mod restart;

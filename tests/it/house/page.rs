@@ -149,7 +149,15 @@ async fn pages_come_with_their_policy_and_without_inline_script() {
             .unwrap()
             .contains("<symbol id=\"p-wk\"")
     );
-    for file in ["house.css", "live.js", "icon.svg"] {
+    for file in [
+        "house.css",
+        "live.js",
+        "lobby.js",
+        "game.js",
+        "board.js",
+        "page.js",
+        "icon.svg",
+    ] {
         assert_eq!(
             ann.http
                 .get(ann.url(&format!("/assets/{file}")))

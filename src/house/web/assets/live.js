@@ -1,25 +1,9 @@
 // Live boards: one EventSource for all games; the server sends finished pictures, clocks tick here.
+import { clockText, element } from "./page.js";
+
 const games = document.getElementById("games");
 const none = document.getElementById("none");
-const said = document.getElementById("said");
-const only = games.dataset.only;
 const boards = new Map();
-
-function clockText(ms) {
-  const tenths = Math.floor(Math.max(ms, 0) / 100);
-  const seconds = Math.floor(tenths / 10);
-  const two = (n) => String(n).padStart(2, "0");
-  const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
-  if (h > 0) return `${h}:${two(m)}:${two(s)}`;
-  return seconds < 10 ? `${m}:${two(s)}.${tenths % 10}` : `${m}:${two(s)}`;
-}
-
-function element(tag, className, parent) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  parent.append(made);
-  return made;
-}
 
 function build(id) {
   const figure = document.createElement("figure");
@@ -42,7 +26,6 @@ function build(id) {
 }
 
 function show(board) {
-  if (only && board.id !== only) return;
   let figure = games.querySelector(`figure[data-id="${board.id}"]`);
   if (!figure) {
     figure = build(board.id);
@@ -62,12 +45,10 @@ function show(board) {
     player.classList.toggle("ticking", board.ticking && board.turn === side.toLowerCase());
   });
   boards.set(board.id, { board, at: performance.now(), figure });
-  if (only && board.last) said.textContent = board.end ?? board.last;
   tick();
 }
 
 function remove(id) {
-  if (only) return;
   boards.get(id)?.figure.remove();
   boards.delete(id);
   empty();
@@ -94,12 +75,10 @@ const source = new EventSource("/live");
 source.addEventListener("all", (event) => {
   const all = JSON.parse(event.data);
   const shown = new Set(all.map((board) => board.id));
-  if (!only) {
-    for (const figure of [...games.children]) {
-      if (!shown.has(figure.dataset.id)) figure.remove();
-    }
-    for (const id of [...boards.keys()]) if (!shown.has(id)) boards.delete(id);
+  for (const figure of [...games.children]) {
+    if (!shown.has(figure.dataset.id)) figure.remove();
   }
+  for (const id of [...boards.keys()]) if (!shown.has(id)) boards.delete(id);
   all.reverse().forEach(show);
   empty();
 });
