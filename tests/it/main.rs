@@ -4,5 +4,27 @@
     reason = "a test that cannot go on should say where, and nothing more"
 )]
 
+mod architecture;
+mod config_load;
+mod daemon_cases;
+mod daemon_laws;
+mod daemon_rig;
 mod engine_match;
+mod fics;
+mod game_manners;
+mod game_script;
+mod game_session;
+mod game_tape;
+mod house;
+mod lichess_contract;
+mod lichess_contract_game;
+mod lichess_fake;
+mod lichess_loop;
+mod lichess_rig;
+mod lobby_matchmaking;
+mod lobby_script;
+mod lobby_slots;
+mod pychess;
 mod rules;
+mod store_basics;
+mod store_kill;

@@ -174,6 +174,10 @@ fn search_with<R: Rules>(
         shared.done.store(true, Ordering::Relaxed);
         depth
     });
+    // The last word: nodes of the iteration that was broken off are nodes too.
+    if depth > 0 {
+        main.report_line(depth as i32, 0, on_info);
+    }
     let best = &main.root_moves[0];
     let score = if best.score.abs() > worker::MATE {
         Score::Cp(0)

@@ -209,7 +209,8 @@ impl<R: Rules> Worker<R> {
         true
     }
 
-    fn report_line(&self, depth: i32, rank: usize, on_info: &mut dyn FnMut(&SearchInfo)) {
+    /// Tells about a line.
+    pub fn report_line(&self, depth: i32, rank: usize, on_info: &mut dyn FnMut(&SearchInfo)) {
         let root = &self.root_moves[rank];
         let counted = self.shared.nodes.load(Ordering::Relaxed);
         on_info(&SearchInfo {

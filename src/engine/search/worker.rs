@@ -13,6 +13,7 @@ use crate::engine::evaluation::{MAX_EVAL, evaluate};
 use crate::engine::stop::StopFlag;
 use crate::engine::transposition::Table;
 use crate::rules::generate::Kinds;
+use crate::rules::geometry::Geometry;
 use crate::rules::pos::Pos;
 use crate::rules::variants::Rules;
 use crate::rules::{Color, Ending, Move, MoveList, Outcome};
@@ -140,7 +141,7 @@ impl<R: Rules> Worker<R> {
             values: Values::of(R::VARIANT),
             params,
             weights: weights(R::VARIANT),
-            history: History::new(),
+            history: History::new(R::VARIANT.roles().len(), <R::G as Geometry>::SQUARES),
             arena: Vec::with_capacity(8192),
             frames: vec![Frame::EMPTY; MAX_PLY + 8],
             root_moves: Vec::new(),
@@ -210,9 +211,10 @@ impl<R: Rules> Worker<R> {
         self.keys.push(key);
         self.mark(key);
         let (_, piece) = super::picker::origin_and_piece(&self.positions[ply], m);
+        let row = self.history.row(piece, m.to());
         let frame = &mut self.frames[ply];
         frame.played = m;
-        frame.row = Row::of(piece, m.to());
+        frame.row = row;
         let (before, after) = self.positions.split_at_mut(ply + 1);
         after[0] = before[ply];
         after[0].play(m);

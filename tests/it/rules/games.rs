@@ -116,11 +116,8 @@ fn collection_of_the_environment_replays() {
         let name = format!("{} game {}", text("file"), record["n"]);
         let number = usize::try_from(record["n"].as_u64().unwrap()).unwrap();
         let game = &file.1[number - 1];
-        if !record["parse_error"].is_null() {
-            assert!(game.is_err(), "{name} should be refused");
-            broken += 1;
-            continue;
-        }
+        // Other readers stumble over an illegal move inside a variation; here variations are skipped.
+        broken += u32::from(!record["parse_error"].is_null());
         let game = game
             .as_ref()
             .unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -138,10 +135,8 @@ fn collection_of_the_environment_replays() {
         replayed += 1;
         plies += game.moves.len();
     }
-    // Not a `println`: the numbers belong into the log of a run that asked for them.
-    eprintln!(
-        "{replayed} games of {} half-moves replayed, {broken} refused as they should be",
-        plies
+    println!(
+        "{replayed} games of {plies} half-moves replayed, {broken} of them with an illegal variation"
     );
     assert!(replayed > 0);
 }
@@ -198,5 +193,5 @@ fn move_lists_of_the_environment_replay() {
         );
         assert_comes_back(game, name);
     }
-    eprintln!("{} games with move lists replayed", records.len());
+    println!("{} games with move lists replayed", records.len());
 }

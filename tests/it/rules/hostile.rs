@@ -4,6 +4,8 @@
 //! `SENESCHAL_FUZZ_ITERATIONS` sets the number of inputs of each kind. The long run is
 //! `SENESCHAL_FUZZ_ITERATIONS=1000000 cargo test --profile checked hostile`.
 
+use std::hint::black_box;
+
 use seneschal::rules::notation::{Holdings, PgnReader, epd};
 use seneschal::rules::starts::SplitMix64;
 use seneschal::rules::{Adjudication, CastlingMode, Color, History, Position, Setup, Variant};
@@ -71,9 +73,9 @@ fn exercise(position: &Position, random: &mut SplitMix64) {
     let moves = position.legal_moves();
     assert_eq!(position.perft(1), moves.len() as u64, "{fen}");
     for adjudication in Adjudication::ALL {
-        adjudication.verdict(&History::new(position.clone()));
+        black_box(adjudication.verdict(&History::new(position.clone())));
         for color in Color::ALL {
-            adjudication.flag(position, color);
+            black_box(adjudication.flag(position, color));
         }
     }
     if moves.is_empty() {
@@ -135,7 +137,7 @@ fn hostile_positions() {
             && let Ok(position) = Position::new_unreachable(&setup, variant, mode)
         {
             countable += 1;
-            position.perft(1);
+            black_box(position.perft(1));
         }
     }
     assert!(
@@ -261,7 +263,7 @@ fn hostile_lines() {
     let case = "crazyhouse ; rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1 ; D1 20 ; D2 400 ; id start";
     for _ in 0..iterations() {
         let line = mutate(holdings.as_bytes(), case.as_bytes(), &mut random);
-        Holdings::parse(&String::from_utf8_lossy(&line));
+        black_box(Holdings::parse(&String::from_utf8_lossy(&line)));
         let line = mutate(case.as_bytes(), holdings.as_bytes(), &mut random);
         for parsed in epd::parse(&String::from_utf8_lossy(&line)) {
             if let Err(error) = parsed {

@@ -1,0 +1,10 @@
+//! The house as its clients meet it, over real HTTP on a port of 127.0.0.1.
+
+pub mod client;
+mod contract;
+mod endings;
+mod faults;
+mod games;
+mod hostile;
+mod page;
+mod restart;
