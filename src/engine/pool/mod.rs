@@ -54,14 +54,14 @@ pub struct PoolConfig {
 }
 
 impl Default for PoolConfig {
-    /// One thread, 256 waiting, 5 ms slice, 30 s a move, one second until a thread counts as hung.
+    /// One thread, 256 waiting, 5 ms slice, 30 s a move, 0.3 s until a thread counts as hung.
     fn default() -> PoolConfig {
         PoolConfig {
             threads: 1,
             queue_limit: 256,
             slice: Duration::from_millis(5),
             max_think: Duration::from_secs(30),
-            hang_after: Duration::from_secs(1),
+            hang_after: Duration::from_millis(300),
         }
     }
 }
