@@ -7,6 +7,8 @@ mod contract_games;
 mod contract_lobby;
 mod contract_login;
 mod contract_offers;
+mod contract_pace;
+mod contract_resume;
 mod hostile;
 mod recordings;
 mod scripts;

@@ -80,19 +80,15 @@ impl Protocol {
                     self.send_password();
                 }
             }
-            ServerLine::NameUnregistered(name) => {
-                if !self.config.guest {
-                    self.refuse(format!(
-                        "the server does not know the name {name:?}; going on would make it a guest"
-                    ));
-                }
+            ServerLine::NameUnregistered(name) if !self.config.guest => {
+                self.refuse(format!(
+                    "the server does not know the name {name:?}; going on would make it a guest"
+                ));
             }
-            ServerLine::NameRegistered(name) => {
-                if self.config.guest {
-                    self.refuse(format!(
-                        "the name {name:?} for a guest belongs to a registered player"
-                    ));
-                }
+            ServerLine::NameRegistered(name) if self.config.guest => {
+                self.refuse(format!(
+                    "the name {name:?} for a guest belongs to a registered player"
+                ));
             }
             ServerLine::PressReturn if step == LoginStep::NameSent => self.press_return(),
             ServerLine::GuestNamed(_) if !self.config.guest => {

@@ -2,12 +2,15 @@
 //! come out. [`client`](super::client) moves them over a socket.
 //!
 //! One value lives as long as the account: it survives reconnections and remembers what the new connection must settle (a
-//! game that was on, whom we told what). It is split by subject: [`login`], [`lobby`] (challenges, seeks), [`games`] (the
-//! game being played) with [`track`] (its moves).
+//! game that was on, whom we told what). It is split by subject: [`login`], [`lobby`] (challenges) and [`seeks`], [`games`]
+//! (the game being played) with [`boards`], [`track`] (its moves) and [`dealings`] (offers, chat, our moves).
 
+mod boards;
+mod dealings;
 mod games;
 mod lobby;
 mod login;
+mod seeks;
 mod track;
 
 use std::collections::VecDeque;
@@ -30,8 +33,9 @@ use super::wire::{Channel, ServerLine, Speech, parse};
 use super::{config, translate};
 
 use games::{Games, LostGame};
-use lobby::{Lobby, Seeks};
+use lobby::Lobby;
 use login::LoginStep;
+use seeks::Seeks;
 
 /// A complete line waits this long for a folded part before it is read.
 const FOLD_WAIT: Duration = Duration::from_millis(25);

@@ -114,10 +114,8 @@ pub fn match_offer(text: &str) -> Option<MatchOffer> {
     let (mut loaded_from, mut adjourned) = (None, false);
     while let Some(word) = words.next() {
         match word {
-            "Loaded" => {
-                if words.next_if_eq(&"from").is_some() {
-                    loaded_from = words.next().map(str::to_owned);
-                }
+            "Loaded" if words.next_if_eq(&"from").is_some() => {
+                loaded_from = words.next().map(str::to_owned);
             }
             "(adjourned)" => adjourned = true,
             _ => {}

@@ -2,6 +2,7 @@
 //! dialects. Its players are the connection under test and others that a test moves by hand. Everything it sends on a
 //! connection is cut into pieces at random (seeded).
 
+mod board;
 mod dialect;
 mod lobby;
 mod login;
