@@ -2,7 +2,9 @@
 
 mod config_load;
 mod daemon_cases;
+mod daemon_deploy;
 mod daemon_laws;
+mod daemon_process;
 mod daemon_rig;
 mod engine_match;
 mod game_manners;
