@@ -14,7 +14,12 @@ pub(super) const BAD_CONFIG: u8 = 2;
 #[derive(Debug, Clone, Args)]
 pub(super) struct ConfigFlags {
     /// Configuration file; may be repeated, later ones win
-    #[arg(long, value_name = "FILE", env = "SENESCHAL_CONFIG", value_delimiter = ':')]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "SENESCHAL_CONFIG",
+        value_delimiter = ':'
+    )]
     config: Vec<PathBuf>,
     /// Set one key, above files and environment
     #[arg(long, value_name = "SECTION.KEY=VALUE", value_parser = key_and_value)]

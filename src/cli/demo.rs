@@ -154,7 +154,10 @@ fn summary(
         "capablanca" => (1, ""),
         other => (2, other),
     });
-    let parts: Vec<String> = parts.iter().map(|(name, n)| format!("{n} {name}")).collect();
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|(name, n)| format!("{n} {name}"))
+        .collect();
     let list = match parts.is_empty() {
         true => "none".to_owned(),
         false => parts.join(", "),
@@ -195,7 +198,11 @@ async fn daemon(house: &HouseHandle) -> anyhow::Result<Daemon> {
         hash_mib: 16,
         ..EngineSection::default()
     };
-    let origin = Origin::new(house.base_url(), lichess::governor_config(Server::House), None)?;
+    let origin = Origin::new(
+        house.base_url(),
+        lichess::governor_config(Server::House),
+        None,
+    )?;
     let mut accounts = Vec::new();
     for (index, (name, user)) in [("white_room", "Ivory"), ("black_room", "Ebony")]
         .into_iter()

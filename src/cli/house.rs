@@ -1,21 +1,28 @@
 //! `seneschal house`: a Lichess-shaped server of one's own, and its accounts.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::daemon::house_archive::StoreArchive;
+use crate::game::TimeControl;
 use crate::house::account::{Account, AccountKind, Scopes, Token, account_id};
 use crate::house::archive::{Archive, TokenRecord};
+use crate::house::challenge::Terms;
 use crate::house::fault::FaultPlan;
 use crate::house::limits::Limits;
+use crate::house::load::{self, LoadPlan};
 use crate::house::time::Timeline;
-use crate::house::{House as Server, HouseConfig};
+use crate::house::variant::HouseVariant;
+use crate::house::{House as Server, HouseConfig, HouseHandle};
 use crate::store::{Durability, Store, StoreOptions};
 
 /// Arguments of `seneschal house`.
@@ -42,6 +49,12 @@ pub(super) struct House {
     /// Limit challenges and bot games per day as Lichess does
     #[arg(long)]
     lichess_limits: bool,
+    /// Let this many opponents challenge every bot that is online, and measure how fast it answers
+    #[arg(long, value_name = "GAMES")]
+    load: Option<usize>,
+    /// Seconds that the opponents play before the house closes with its report
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "load")]
+    load_for: u64,
     #[command(flatten)]
     data: DataDirectory,
 }
@@ -159,9 +172,16 @@ impl House {
         .await?;
         println!("the house is open: {}", house.base_url());
         let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
+        let load = async {
+            match self.load {
+                Some(games) => run_load(&house, games, Duration::from_secs(self.load_for)).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for SIGINT")?,
             _ = terminate.recv() => {}
+            loaded = load => loaded?,
         }
         let (finished, violations) = (house.finished(), house.violations());
         house.shutdown().await;
@@ -181,6 +201,55 @@ impl House {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Plays `games` games at a time against the bots that are online, and prints how fast they answered.
+async fn run_load(house: &HouseHandle, games: usize, time: Duration) -> anyhow::Result<()> {
+    let targets = loop {
+        let online = house.hall().online_bots();
+        if !online.is_empty() {
+            break online
+                .into_iter()
+                .map(|(account, _)| account.id())
+                .collect::<Vec<_>>();
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    println!("{games} opponents challenge {}", targets.join(", "));
+    let terms = |key: &str| -> anyhow::Result<Terms> {
+        let variant = HouseVariant::from_key(key).context("the variants are on offer")?;
+        Ok(Terms {
+            variant,
+            rated: false,
+            time: TimeControl::clock(300, 3),
+            color: None,
+            fen: None,
+            special: BTreeSet::new(),
+        })
+    };
+    let plan = LoadPlan {
+        games,
+        targets: targets.clone(),
+        terms: vec![terms("crazyhouse")?, terms("capablanca")?],
+        seed: 1,
+    };
+    let stop = CancellationToken::new();
+    let timer = async {
+        tokio::time::sleep(time).await;
+        stop.cancel();
+    };
+    let (ran, ()) = tokio::join!(load::run(house, &plan, &stop), timer);
+    ran?;
+    for target in targets {
+        match house.hall().answer_times(&target) {
+            Some(times) => println!(
+                "{target}: {} moves; answer p50 {} us, p90 {} us, p99 {} us, max {} us",
+                times.count, times.p50_us, times.p90_us, times.p99_us, times.max_us
+            ),
+            None => println!("{target}: no answer"),
+        }
+    }
+    Ok(())
 }
 
 impl AccountCommand {

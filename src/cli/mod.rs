@@ -11,6 +11,7 @@
 
 mod bench;
 mod config;
+mod datagen;
 mod demo;
 mod house;
 mod match_;
@@ -18,6 +19,9 @@ mod perft;
 mod position;
 mod replay;
 mod run;
+mod spsa;
+#[cfg(feature = "train")]
+mod tune;
 mod uci;
 mod version;
 mod why;
@@ -39,6 +43,13 @@ struct CommandLine {
 enum Command {
     /// Search fixed positions and print the signature of the search
     Bench(bench::Bench),
+    /// Play games against itself and record every position with its score
+    Datagen(datagen::Datagen),
+    /// Tune search parameters by games against itself
+    Spsa(spsa::Spsa),
+    #[cfg(feature = "train")]
+    /// Fit the hand-written evaluation to recorded games
+    Tune(tune::Tune),
     /// Serve the UCI protocol on standard input and output
     Uci(uci::Uci),
     /// Play engines against each other
@@ -69,6 +80,10 @@ impl Command {
     fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Bench(command) => command.run(),
+            Self::Datagen(command) => command.run(),
+            Self::Spsa(command) => command.run(),
+            #[cfg(feature = "train")]
+            Self::Tune(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),
             Self::Run(command) => command.run(),

@@ -42,7 +42,10 @@ impl Run {
             Err(error) => return Err(error),
         };
         for (account, words) in &report.stopped {
-            eprintln!("error: account `{account}` is stopped: {}", words.escape_debug());
+            eprintln!(
+                "error: account `{account}` is stopped: {}",
+                words.escape_debug()
+            );
         }
         for part in &report.died {
             eprintln!("error: a part died: {part}");

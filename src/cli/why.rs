@@ -159,7 +159,8 @@ fn time_control(text: &str) -> anyhow::Result<TimeControl> {
         let days_per_turn = days.parse().context("days")?;
         return Ok(TimeControl::Correspondence { days_per_turn });
     }
-    parse_clock(text).with_context(|| format!("`{text}` is no clock: BANK+INCREMENT, DAYSd or unlimited"))
+    parse_clock(text)
+        .with_context(|| format!("`{text}` is no clock: BANK+INCREMENT, DAYSd or unlimited"))
 }
 
 /// What matters to the rules: the daily limit of the strictest platform.

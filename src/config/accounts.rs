@@ -135,7 +135,8 @@ pub fn read(name: &str, mut table: Map<String, Value>) -> Result<AccountConfig, 
     }
     if let Some(key) = SECRET_KEYS.iter().find(|key| table.contains_key(**key)) {
         let variable = super::secrets::variable_name(name);
-        let allowed = format!("token_file = \"PATH\", a credential, or {variable} in the environment");
+        let allowed =
+            format!("token_file = \"PATH\", a credential, or {variable} in the environment");
         let found = "secrets are not written into the configuration";
         return Err(vec![Problem::new(*key, found, allowed)]);
     }
@@ -172,9 +173,15 @@ pub fn read(name: &str, mut table: Map<String, Value>) -> Result<AccountConfig, 
 fn house(mut table: Map<String, Value>) -> Result<LichessSection, Vec<Problem>> {
     if !table.contains_key("base_url") {
         let found = "a house has no public address";
-        return Err(vec![Problem::new("base_url", found, "http://127.0.0.1:PORT")]);
+        return Err(vec![Problem::new(
+            "base_url",
+            found,
+            "http://127.0.0.1:PORT",
+        )]);
     }
-    table.entry("user").or_insert_with(|| Value::String(String::new()));
+    table
+        .entry("user")
+        .or_insert_with(|| Value::String(String::new()));
     section(table)
 }
 
@@ -191,15 +198,18 @@ fn name_problem(name: &str) -> Option<Problem> {
     // The environment can name an account only if its name has no capitals; one rule for all layers.
     (!good).then(|| {
         let allowed = "1 to 64 of a-z, 0-9, `_` and `-`";
-        Problem::new("", format!("`{name}` is not a name for an account"), allowed)
+        Problem::new(
+            "",
+            format!("`{name}` is not a name for an account"),
+            allowed,
+        )
     })
 }
 
 fn section<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, Vec<Problem>> {
     serde_path_to_error::deserialize(Value::Object(table)).map_err(|error| {
         let path = error.path().to_string();
-        let (key, message, suggestion) =
-            super::layers::explain(&path, &error.inner().to_string());
+        let (key, message, suggestion) = super::layers::explain(&path, &error.inner().to_string());
         let found = match suggestion {
             Some(word) => format!("{message}; did you mean `{word}`?"),
             None => message,

@@ -165,7 +165,9 @@ pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
 fn log_problems(log: &LogConfig) -> Vec<Problem> {
     let allowed = "error, warn, info, debug, trace, or TARGET=LEVEL parts joined by commas";
     let found = log.filter_problem().into_iter();
-    found.map(|words| Problem::new("filter", words, allowed)).collect()
+    found
+        .map(|words| Problem::new("filter", words, allowed))
+        .collect()
 }
 
 fn placed(layers: &layers::Layers, prefix: &str, problem: Problem) -> ConfigProblem {

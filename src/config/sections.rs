@@ -46,9 +46,19 @@ impl DaemonSection {
     pub fn problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
         let s = Duration::as_secs_f64;
-        check_range(&mut found, "drain_timeout_s", s(&self.drain_timeout), 0.0..=86_400.0);
+        check_range(
+            &mut found,
+            "drain_timeout_s",
+            s(&self.drain_timeout),
+            0.0..=86_400.0,
+        );
         check_range(&mut found, "max_tapes", self.max_tapes, 0..=1_000_000);
-        check_range(&mut found, "reconcile_s", s(&self.reconcile), 10.0..=3_600.0);
+        check_range(
+            &mut found,
+            "reconcile_s",
+            s(&self.reconcile),
+            10.0..=3_600.0,
+        );
         found
     }
 

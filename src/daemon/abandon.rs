@@ -52,7 +52,10 @@ async fn leave(shared: &GameShared, id: &GameId) -> Option<GameEnd> {
                 true => GameCommand::Abort,
                 false => GameCommand::Resign,
             };
-            timeout(END_PATIENCE, link.commands.send(command)).await.ok()?.ok()?;
+            timeout(END_PATIENCE, link.commands.send(command))
+                .await
+                .ok()?
+                .ok()?;
         }
     }
 }

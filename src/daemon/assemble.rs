@@ -68,7 +68,9 @@ pub async fn assemble(config: &Config, surroundings: &Surroundings) -> anyhow::R
         false => None,
     };
     let seed = match config.daemon.seed {
-        0 => OsRng.try_next_u64().context("reading the system's randomness")?,
+        0 => OsRng
+            .try_next_u64()
+            .context("reading the system's randomness")?,
         seed => seed,
     };
     let mut origins = Origins::new(store.clone());
@@ -153,7 +155,9 @@ fn secret_of(
         credential: account.common.credential.as_deref(),
         credentials_dir: surroundings.credentials_dir.as_deref(),
     };
-    Ok(secrets::find(&source, |variable| std::env::var(variable).ok())?)
+    Ok(secrets::find(&source, |variable| {
+        std::env::var(variable).ok()
+    })?)
 }
 
 /// The servers in use: accounts of one server share its governor.
@@ -275,7 +279,10 @@ async fn lichess_account(
 }
 
 fn pychess_account(name: &str, own: &PychessSection) -> anyhow::Result<AccountSetup> {
-    bail!("account `{name}`: PyChess at {} is not in this build", own.base_url)
+    bail!(
+        "account `{name}`: PyChess at {} is not in this build",
+        own.base_url
+    )
 }
 
 /// Accounts shall not draw the same numbers.

@@ -38,15 +38,21 @@ impl Journal {
             extra: serde_json::to_value(memory).unwrap_or_default(),
         };
         let until_ms = now_ms.saturating_add(ms(OWED_FOR));
-        let pending = self
-            .store
-            .put(account.as_str(), game.as_str(), &value, Some(until_ms), now_ms);
+        let pending = self.store.put(
+            account.as_str(),
+            game.as_str(),
+            &value,
+            Some(until_ms),
+            now_ms,
+        );
         finish("note an owed game", pending).await;
     }
 
     /// The game's end was seen.
     pub async fn settle(&self, account: &AccountName, game: &GameId) {
-        let pending = self.store.remove::<OwedGame>(account.as_str(), game.as_str());
+        let pending = self
+            .store
+            .remove::<OwedGame>(account.as_str(), game.as_str());
         finish("forget an owed game", pending).await;
     }
 
@@ -184,7 +190,9 @@ fn stored(game: &KeptGame<'_>) -> StoredGame {
         opponent_rating: start.opponent.rating.map(|rating| rating.points),
         initial_fen: start.initial_fen.clone(),
         moves: game.moves.join(" "),
-        status: game.end.map_or_else(|| "running".to_owned(), |end| end.words.clone()),
+        status: game
+            .end
+            .map_or_else(|| "running".to_owned(), |end| end.words.clone()),
         winner,
         reason: game.end.map(|end| format!("{:?}", end.termination)),
         started_ms: game.started_ms,

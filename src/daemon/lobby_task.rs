@@ -110,7 +110,8 @@ impl LobbyParts {
             }
             LobbyAction::Accept(id) => self.send(account, AccountCommand::Accept(id)).await,
             LobbyAction::Decline(id, reason) => {
-                self.send(account, AccountCommand::Decline { id, reason }).await;
+                self.send(account, AccountCommand::Decline { id, reason })
+                    .await;
             }
             LobbyAction::Cancel(id) => self.send(account, AccountCommand::Cancel(id)).await,
             LobbyAction::Create(request) => {

@@ -53,8 +53,10 @@ impl Stats {
     /// A game ended.
     pub fn game_ended(&self, variant: &'static str, end: &GameEnd) {
         let mut inner = self.lock();
-        let counts = !matches!(end.termination, Termination::Aborted | Termination::Adjourned)
-            && end.result != GameResult::NoResult;
+        let counts = !matches!(
+            end.termination,
+            Termination::Aborted | Termination::Adjourned
+        ) && end.result != GameResult::NoResult;
         if counts {
             *inner.finished.entry(variant).or_default() += 1;
         }

@@ -13,9 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::engine::Pool;
 use crate::game::{GameEnd, GameId, GameMemory, GamePolicy, SessionTerms, Termination};
-use crate::lobby::{
-    AccountName, AccountTerms, Lobby, LobbyEvent, LobbyPolicy, MatchmakingPolicy,
-};
+use crate::lobby::{AccountName, AccountTerms, Lobby, LobbyEvent, LobbyPolicy, MatchmakingPolicy};
 use crate::observability::notify::ServiceManager;
 use crate::platform::{
     AccountCommand, AccountEvent, AccountLink, Capabilities, ClientEnd, GameNotice, LimitScope,
@@ -79,7 +77,10 @@ impl std::fmt::Debug for AccountSetup {
 }
 
 /// Something that runs beside the accounts until the end, under a name for the log.
-pub type Companion = (&'static str, Pin<Box<dyn Future<Output = ()> + Send + 'static>>);
+pub type Companion = (
+    &'static str,
+    Pin<Box<dyn Future<Output = ()> + Send + 'static>>,
+);
 
 /// Everything the daemon is made of.
 pub struct Daemon {
@@ -610,7 +611,9 @@ impl Root {
             // The link closed without an end although the account is well: the platform does not know the game.
             self.journal.settle(account, game).await;
         }
-        let adjourned = end.as_ref().is_some_and(|e| e.termination == Termination::Adjourned);
+        let adjourned = end
+            .as_ref()
+            .is_some_and(|e| e.termination == Termination::Adjourned);
         let event = LobbyEvent::GameEnded(game.clone());
         let account = account.clone();
         self.tell_lobby(&account, event);
@@ -710,12 +713,18 @@ impl Root {
         }
         self.shutdown.abort().cancel();
         let join_games = async { while self.games.join_next().await.is_some() {} };
-        if tokio::time::timeout(END_PATIENCE, join_games).await.is_err() {
+        if tokio::time::timeout(END_PATIENCE, join_games)
+            .await
+            .is_err()
+        {
             tracing::error!("a game's task does not end; it is cut off");
             self.games.shutdown().await;
         }
         let join_parts = async { while self.parts.join_next().await.is_some() {} };
-        if tokio::time::timeout(END_PATIENCE, join_parts).await.is_err() {
+        if tokio::time::timeout(END_PATIENCE, join_parts)
+            .await
+            .is_err()
+        {
             tracing::warn!("a part of the daemon does not end; it is cut off");
             self.parts.shutdown().await;
         }

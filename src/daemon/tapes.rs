@@ -75,14 +75,30 @@ pub struct Tape {
 
 impl Tape {
     /// A tape for a game. A second session of the same game begins a tape of its own.
-    pub fn new(desk: TapeDesk, dir: &Path, account: &AccountName, game: &GameId, now_ms: i64) -> Self {
+    pub fn new(
+        desk: TapeDesk,
+        dir: &Path,
+        account: &AccountName,
+        game: &GameId,
+        now_ms: i64,
+    ) -> Self {
         let safe = |text: &str| -> String {
             let plain = text.chars().take(64);
             plain
-                .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+                .map(|c| {
+                    if c.is_ascii_alphanumeric() || c == '-' {
+                        c
+                    } else {
+                        '_'
+                    }
+                })
                 .collect()
         };
-        let name = format!("{}.{}.{now_ms}.jsonl", safe(account.as_str()), safe(game.as_str()));
+        let name = format!(
+            "{}.{}.{now_ms}.jsonl",
+            safe(account.as_str()),
+            safe(game.as_str())
+        );
         Self {
             desk,
             path: dir.join(name),
@@ -152,7 +168,10 @@ fn prune(dir: &Path, keep: usize) -> std::io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let path = entry.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "jsonl")
+        {
             tapes.push((entry.metadata()?.modified()?, path));
         }
     }

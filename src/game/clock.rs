@@ -63,7 +63,13 @@ impl GameClock {
     ///
     /// `None` without a clock. Never below zero. If nobody knows how long ago the reading was, the side to move is assumed
     /// to have half of it.
-    pub fn remaining(&self, color: Color, turn: Color, ply: usize, now: Moment) -> Option<Duration> {
+    pub fn remaining(
+        &self,
+        color: Color,
+        turn: Color,
+        ply: usize,
+        now: Moment,
+    ) -> Option<Duration> {
         let reading = self.last?;
         let bank = reading.clocks.of(color);
         if color != turn || !self.runs_at(ply) {
@@ -109,11 +115,27 @@ mod tests {
     #[test]
     fn first_moves_are_free_and_then_the_side_to_move_pays() {
         let mut clock = GameClock::new(TimeControl::clock(60, 2), 2);
-        clock.read(clocks(60_000, 60_000, ClockReading::WhenSent), at(0), Some(at(0)));
-        assert_eq!(left(&clock, Color::White, Color::White, 0, 5_000), Some(60_000));
-        assert_eq!(left(&clock, Color::Black, Color::Black, 1, 5_000), Some(60_000));
-        assert_eq!(left(&clock, Color::White, Color::White, 2, 5_000), Some(55_000));
-        assert_eq!(left(&clock, Color::Black, Color::White, 2, 5_000), Some(60_000));
+        clock.read(
+            clocks(60_000, 60_000, ClockReading::WhenSent),
+            at(0),
+            Some(at(0)),
+        );
+        assert_eq!(
+            left(&clock, Color::White, Color::White, 0, 5_000),
+            Some(60_000)
+        );
+        assert_eq!(
+            left(&clock, Color::Black, Color::Black, 1, 5_000),
+            Some(60_000)
+        );
+        assert_eq!(
+            left(&clock, Color::White, Color::White, 2, 5_000),
+            Some(55_000)
+        );
+        assert_eq!(
+            left(&clock, Color::Black, Color::White, 2, 5_000),
+            Some(60_000)
+        );
         assert_eq!(clock.increment(), Duration::from_secs(2));
     }
 
@@ -127,11 +149,28 @@ mod tests {
     #[test]
     fn a_reading_of_the_last_move_ages_from_when_we_saw_it() {
         let mut clock = GameClock::new(TimeControl::clock(60, 0), 2);
-        clock.read(clocks(40_000, 50_000, ClockReading::AtLastMove), at(9_000), Some(at(2_000)));
-        assert_eq!(left(&clock, Color::White, Color::White, 10, 9_000), Some(33_000));
-        clock.read(clocks(40_000, 50_000, ClockReading::AtLastMove), at(9_000), None);
-        assert_eq!(left(&clock, Color::White, Color::White, 10, 9_000), Some(20_000));
-        assert_eq!(left(&clock, Color::Black, Color::White, 10, 9_000), Some(50_000));
+        clock.read(
+            clocks(40_000, 50_000, ClockReading::AtLastMove),
+            at(9_000),
+            Some(at(2_000)),
+        );
+        assert_eq!(
+            left(&clock, Color::White, Color::White, 10, 9_000),
+            Some(33_000)
+        );
+        clock.read(
+            clocks(40_000, 50_000, ClockReading::AtLastMove),
+            at(9_000),
+            None,
+        );
+        assert_eq!(
+            left(&clock, Color::White, Color::White, 10, 9_000),
+            Some(20_000)
+        );
+        assert_eq!(
+            left(&clock, Color::Black, Color::White, 10, 9_000),
+            Some(50_000)
+        );
     }
 
     #[test]

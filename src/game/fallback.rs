@@ -24,7 +24,9 @@ fn worth(position: &Position, m: Move) -> i32 {
             promotion,
         } => {
             let captured = position.piece_at(to).map_or(0, |piece| value(piece.role));
-            let king = position.piece_at(from).is_some_and(|piece| piece.role == Role::King);
+            let king = position
+                .piece_at(from)
+                .is_some_and(|piece| piece.role == Role::King);
             // A quiet walk of the king comes after all other quiet moves.
             2 * (captured + promotion.map_or(0, value)) - i32::from(king)
         }

@@ -268,7 +268,12 @@ impl GamePolicy {
             self.time.move_overhead.as_millis(),
             0..=10_000,
         );
-        check_range(p, "time.first_move_s", seconds(&self.time.first_move), 0.0..=60.0);
+        check_range(
+            p,
+            "time.first_move_s",
+            seconds(&self.time.first_move),
+            0.0..=60.0,
+        );
         check_range(
             p,
             "time.no_clock_move_s",
@@ -281,21 +286,36 @@ impl GamePolicy {
             seconds(&self.time.correspondence_move),
             0.01..=3_600.0,
         );
-        check_range(p, "time.max_move_s", seconds(&self.time.max_move), 0.01..=3_600.0);
+        check_range(
+            p,
+            "time.max_move_s",
+            seconds(&self.time.max_move),
+            0.01..=3_600.0,
+        );
         check_range(p, "time.max_depth", self.time.max_depth, 0..=255);
         check_range(p, "resign.score_cp", self.resign.score_cp, -100_000..=-100);
         check_range(p, "resign.moves", self.resign.moves, 1..=100);
         check_range(p, "draw.score_cp", self.draw.score_cp, 0..=1_000);
         check_range(p, "draw.moves", self.draw.moves, 1..=100);
         check_range(p, "draw.min_ply", self.draw.min_ply, 0..=600);
-        check_range(p, "takeback.max_per_game", self.takeback.max_per_game, 0..=100);
+        check_range(
+            p,
+            "takeback.max_per_game",
+            self.takeback.max_per_game,
+            0..=100,
+        );
         check_range(
             p,
             "absence.abort_after_s",
             seconds(&self.absence.abort_after),
             5.0..=3_600.0,
         );
-        check_range(p, "absence.wait_s", seconds(&self.absence.wait), 0.0..=600.0);
+        check_range(
+            p,
+            "absence.wait_s",
+            seconds(&self.absence.wait),
+            0.0..=600.0,
+        );
         check_range(p, "chat.max_answers", self.chat.max_answers, 0..=1_000);
         for (key, text) in [
             ("chat.hello", &self.chat.hello),
@@ -316,10 +336,7 @@ impl GamePolicy {
 ///
 /// # Errors
 /// The offending piece of text: an unknown placeholder or a brace without its partner.
-pub fn fill<'a>(
-    text: &str,
-    value: impl Fn(&str) -> Option<&'a str>,
-) -> Result<String, String> {
+pub fn fill<'a>(text: &str, value: impl Fn(&str) -> Option<&'a str>) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
@@ -334,7 +351,10 @@ pub fn fill<'a>(
         } else {
             let inner = tail.strip_prefix('{').and_then(|t| t.split_once('}'));
             let Some((name, after)) = inner else {
-                return Err(format!("`{}` has a brace without its partner", tail.escape_debug()));
+                return Err(format!(
+                    "`{}` has a brace without its partner",
+                    tail.escape_debug()
+                ));
             };
             if !PLACEHOLDERS.contains(&name) {
                 return Err(format!("unknown placeholder {{{}}}", name.escape_debug()));

@@ -57,15 +57,16 @@ impl GameRecord {
     /// [`RecordError::BadStart`] if our rules refuse the position.
     pub fn new(start: &GameStart, base_fen: Option<&str>) -> Result<Self, RecordError> {
         let fen = base_fen.or(start.initial_fen.as_deref());
-        let position = match fen {
-            None => Position::start(start.variant),
-            Some(fen) => Position::from_fen(start.variant, start.castling_mode, fen).map_err(
-                |error| RecordError::BadStart {
-                    fen: fen.to_owned(),
-                    reason: error.to_string(),
-                },
-            )?,
-        };
+        let position =
+            match fen {
+                None => Position::start(start.variant),
+                Some(fen) => Position::from_fen(start.variant, start.castling_mode, fen).map_err(
+                    |error| RecordError::BadStart {
+                        fen: fen.to_owned(),
+                        reason: error.to_string(),
+                    },
+                )?,
+            };
         Ok(Self {
             base_fen: base_fen.map(str::to_owned),
             words: Vec::new(),

@@ -107,8 +107,8 @@ pub struct Challenge {
     pub id: String,
     /// Account id of who asks.
     pub challenger: String,
-    /// Account id of who is asked.
-    pub dest: String,
+    /// Account id of who is asked; `None` for anybody who has the link.
+    pub dest: Option<String>,
     /// What is asked for.
     pub terms: Terms,
     /// The challenger's side, if `terms.color` leaves it open drawn already.
@@ -131,6 +131,11 @@ pub struct Challenge {
 pub const UNSEEN_MS: i64 = 20_000;
 
 impl Challenge {
+    /// Whether this account in particular is asked.
+    pub fn is_for(&self, account: &str) -> bool {
+        self.dest.as_deref() == Some(account)
+    }
+
     /// The side of who is asked.
     pub fn dest_color(&self) -> Color {
         !self.final_color

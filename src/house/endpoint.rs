@@ -29,6 +29,8 @@ pub enum Endpoint {
     ClaimVictory,
     /// `POST /api/bot/game/{id}/claim-draw`.
     ClaimDraw,
+    /// Any other `POST /api/bot/game/{id}/...`.
+    OtherCommand,
     /// `POST /api/challenge/{name}`.
     ChallengeCreate,
     /// `POST /api/challenge/{id}/accept`.
@@ -80,6 +82,7 @@ impl Endpoint {
             (true, ["api", "bot", "game", _, "takeback", _]) => Endpoint::Takeback,
             (true, ["api", "bot", "game", _, "claim-victory"]) => Endpoint::ClaimVictory,
             (true, ["api", "bot", "game", _, "claim-draw"]) => Endpoint::ClaimDraw,
+            (true, ["api", "bot", "game", _, _]) => Endpoint::OtherCommand,
             (true, ["api", "challenge", _]) => Endpoint::ChallengeCreate,
             (true, ["api", "challenge", _, "accept"]) => Endpoint::ChallengeAccept,
             (true, ["api", "challenge", _, "decline"]) => Endpoint::ChallengeDecline,

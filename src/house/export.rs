@@ -104,12 +104,6 @@ fn termination(game: &Game) -> &'static str {
 /// [`RestoreError`] if the record is damaged.
 pub fn game_json(record: &GameRecord) -> Result<Value, RestoreError> {
     let game = restored(record)?;
-    let mut position = game.history().start().clone();
-    let mut san = Vec::with_capacity(game.plies());
-    for played in game.history().moves() {
-        san.push(position.san(*played));
-        position.play_unchecked(*played);
-    }
     let mut json = json!({
         "id": game.id,
         "rated": game.rated,
@@ -124,7 +118,7 @@ pub fn game_json(record: &GameRecord) -> Result<Value, RestoreError> {
             "white": player_json(game.seat(Color::White)),
             "black": player_json(game.seat(Color::Black)),
         },
-        "moves": san.join(" "),
+        "moves": game.sans.join(" "),
     });
     let mut set = |key: &str, value: Value| json[key] = value;
     if let Some(winner) = game.winner {

@@ -27,6 +27,10 @@ pub enum Limited {
     ChallengeMinute,
     /// The same, per day.
     ChallengeDay,
+    /// New guests, by address.
+    Guest,
+    /// Commands on the page.
+    Page,
     /// Games between bots, counted when they begin, for both.
     BotGamesDay,
 }
@@ -59,6 +63,8 @@ impl Limits {
             (Limited::EventStream, set(30, 10 * MINUTE_MS)),
             (Limited::Account, set(30, 5 * MINUTE_MS)),
             (Limited::Playing, set(120, 5 * MINUTE_MS)),
+            (Limited::Guest, set(30, 10 * MINUTE_MS)),
+            (Limited::Page, set(300, MINUTE_MS)),
         ]))
     }
 

@@ -39,6 +39,7 @@ pub mod game;
 pub mod hall;
 pub mod limits;
 pub mod lines;
+pub mod load;
 pub mod refusal;
 mod server;
 pub mod status;

@@ -67,23 +67,74 @@ pub enum Verdict {
 
 /// The rules in their order: first what makes the game impossible, then who, then what, then how much.
 pub const RULES: [Rule; 17] = [
-    Rule { name: "drain", check: drain },
-    Rule { name: "accept.enabled", check: enabled },
-    Rule { name: "platform.playable", check: playable },
-    Rule { name: "accept.block", check: blocked },
-    Rule { name: "opponent.kind", check: kind },
-    Rule { name: "variant.known", check: known_variant },
-    Rule { name: "variant.list", check: listed_variant },
-    Rule { name: "variant.position", check: position },
-    Rule { name: "clock.odds", check: odds },
-    Rule { name: "clock.kind", check: clock_kind },
-    Rule { name: "clock.range", check: clock_range },
-    Rule { name: "clock.speed", check: speed },
-    Rule { name: "rated", check: rated },
-    Rule { name: "opponent.rating", check: rating },
-    Rule { name: "game.no_abort", check: no_abort },
-    Rule { name: "budget.bot_games", check: bot_budget },
-    Rule { name: "opponent.games", check: opponent_games },
+    Rule {
+        name: "drain",
+        check: drain,
+    },
+    Rule {
+        name: "accept.enabled",
+        check: enabled,
+    },
+    Rule {
+        name: "platform.playable",
+        check: playable,
+    },
+    Rule {
+        name: "accept.block",
+        check: blocked,
+    },
+    Rule {
+        name: "opponent.kind",
+        check: kind,
+    },
+    Rule {
+        name: "variant.known",
+        check: known_variant,
+    },
+    Rule {
+        name: "variant.list",
+        check: listed_variant,
+    },
+    Rule {
+        name: "variant.position",
+        check: position,
+    },
+    Rule {
+        name: "clock.odds",
+        check: odds,
+    },
+    Rule {
+        name: "clock.kind",
+        check: clock_kind,
+    },
+    Rule {
+        name: "clock.range",
+        check: clock_range,
+    },
+    Rule {
+        name: "clock.speed",
+        check: speed,
+    },
+    Rule {
+        name: "rated",
+        check: rated,
+    },
+    Rule {
+        name: "opponent.rating",
+        check: rating,
+    },
+    Rule {
+        name: "game.no_abort",
+        check: no_abort,
+    },
+    Rule {
+        name: "budget.bot_games",
+        check: bot_budget,
+    },
+    Rule {
+        name: "opponent.games",
+        check: opponent_games,
+    },
 ];
 
 /// Asks every rule in order. An adjourned game that is to go on passes all but the drain.
@@ -132,24 +183,31 @@ fn names(list: &[String], case: &Case<'_>) -> bool {
 
 fn drain(case: &Case<'_>) -> Option<Objection> {
     case.draining
-        .then(|| object(DeclineReason::Later, "the daemon is shutting down")).flatten()
+        .then(|| object(DeclineReason::Later, "the daemon is shutting down"))
+        .flatten()
 }
 
 fn enabled(case: &Case<'_>) -> Option<Objection> {
     (!accept(case).enabled)
-        .then(|| object(DeclineReason::Generic, "challenges are not accepted")).flatten()
+        .then(|| object(DeclineReason::Generic, "challenges are not accepted"))
+        .flatten()
 }
 
 fn playable(case: &Case<'_>) -> Option<Objection> {
-    (!case.challenge.playable).then(|| {
-        object(DeclineReason::Generic, "the platform does not let bots play this game")
-    })
-    .flatten()
+    (!case.challenge.playable)
+        .then(|| {
+            object(
+                DeclineReason::Generic,
+                "the platform does not let bots play this game",
+            )
+        })
+        .flatten()
 }
 
 fn blocked(case: &Case<'_>) -> Option<Objection> {
     names(&accept(case).block, case)
-        .then(|| object(DeclineReason::Generic, "on the list lobby.accept.block")).flatten()
+        .then(|| object(DeclineReason::Generic, "on the list lobby.accept.block"))
+        .flatten()
 }
 
 fn kind(case: &Case<'_>) -> Option<Objection> {
@@ -190,7 +248,9 @@ fn listed_variant(case: &Case<'_>) -> Option<Objection> {
     if list.contains(&name) {
         return None;
     }
-    let only_standard = list.iter().all(|listed| listed == Variant::Chess.uci_name());
+    let only_standard = list
+        .iter()
+        .all(|listed| listed == Variant::Chess.uci_name());
     let decline = if only_standard && !list.is_empty() {
         DeclineReason::StandardOnly
     } else {
@@ -209,7 +269,8 @@ fn position(case: &Case<'_>) -> Option<Objection> {
             }
         );
     (custom && !accept(case).custom_positions)
-        .then(|| object(DeclineReason::Variant, "no custom first positions")).flatten()
+        .then(|| object(DeclineReason::Variant, "no custom first positions"))
+        .flatten()
 }
 
 fn odds(case: &Case<'_>) -> Option<Objection> {
@@ -217,7 +278,8 @@ fn odds(case: &Case<'_>) -> Option<Objection> {
         .challenge
         .opponent_time_control
         .is_some_and(|theirs| theirs != case.challenge.time_control);
-    odds.then(|| object(DeclineReason::TimeControl, "the clocks differ")).flatten()
+    odds.then(|| object(DeclineReason::TimeControl, "the clocks differ"))
+        .flatten()
 }
 
 fn clock_kind(case: &Case<'_>) -> Option<Objection> {
@@ -240,17 +302,28 @@ fn clock_range(case: &Case<'_>) -> Option<Objection> {
         return None;
     };
     let policy = accept(case);
-    let words = |what: &str, bound: std::time::Duration| {
-        format!("{what} {} s", bound.as_secs_f64())
-    };
+    let words =
+        |what: &str, bound: std::time::Duration| format!("{what} {} s", bound.as_secs_f64());
     if initial < policy.min_initial {
-        object(DeclineReason::TooFast, words("bank below", policy.min_initial))
+        object(
+            DeclineReason::TooFast,
+            words("bank below", policy.min_initial),
+        )
     } else if increment < policy.min_increment {
-        object(DeclineReason::TooFast, words("increment below", policy.min_increment))
+        object(
+            DeclineReason::TooFast,
+            words("increment below", policy.min_increment),
+        )
     } else if initial > policy.max_initial {
-        object(DeclineReason::TooSlow, words("bank above", policy.max_initial))
+        object(
+            DeclineReason::TooSlow,
+            words("bank above", policy.max_initial),
+        )
     } else if increment > policy.max_increment {
-        object(DeclineReason::TooSlow, words("increment above", policy.max_increment))
+        object(
+            DeclineReason::TooSlow,
+            words("increment above", policy.max_increment),
+        )
     } else {
         None
     }
@@ -302,7 +375,8 @@ fn rating(case: &Case<'_>) -> Option<Objection> {
 
 fn no_abort(case: &Case<'_>) -> Option<Objection> {
     (case.challenge.rules.no_abort && !accept(case).no_abort)
-        .then(|| object(DeclineReason::Generic, "the game could not be aborted")).flatten()
+        .then(|| object(DeclineReason::Generic, "the game could not be aborted"))
+        .flatten()
 }
 
 fn bot_budget(case: &Case<'_>) -> Option<Objection> {
@@ -317,11 +391,12 @@ fn bot_budget(case: &Case<'_>) -> Option<Objection> {
     }
     let used = case.memory.used(case.account, "bot-games", now_ms);
     let bound = case.bot_games_per_day?;
-    (used >= bound).then(|| {
-        let reason = format!("{used} of {bound} bot games of the day are used");
-        object(DeclineReason::Later, reason)
-    })
-    .flatten()
+    (used >= bound)
+        .then(|| {
+            let reason = format!("{used} of {bound} bot games of the day are used");
+            object(DeclineReason::Later, reason)
+        })
+        .flatten()
 }
 
 fn opponent_games(case: &Case<'_>) -> Option<Objection> {
@@ -339,9 +414,10 @@ fn opponent_games(case: &Case<'_>) -> Option<Objection> {
     let used = case
         .memory
         .used(case.account, &format!("games:{key}"), case.now.wall_ms);
-    (used >= per_day).then(|| {
-        let reason = format!("{used} of {per_day} games with this bot today");
-        object(DeclineReason::Later, reason)
-    })
-    .flatten()
+    (used >= per_day)
+        .then(|| {
+            let reason = format!("{used} of {per_day} games with this bot today");
+            object(DeclineReason::Later, reason)
+        })
+        .flatten()
 }

@@ -22,7 +22,12 @@ pub(super) struct Waiting {
 
 impl Lobby {
     /// What the rules say about a challenge at this moment.
-    fn case<'a>(&'a self, account: &'a AccountName, challenge: &'a Challenge, now: Now) -> Case<'a> {
+    fn case<'a>(
+        &'a self,
+        account: &'a AccountName,
+        challenge: &'a Challenge,
+        now: Now,
+    ) -> Case<'a> {
         Case {
             account,
             challenge,
@@ -47,9 +52,8 @@ impl Lobby {
 
     pub(super) fn challenged(&mut self, account: &AccountName, challenge: Challenge, now: Now) {
         let known = |w: &Waiting| &w.account == account && w.challenge.id == challenge.id;
-        let accepted = |l: &Lease| {
-            &l.account == account && l.holder == Holder::Incoming(challenge.id.clone())
-        };
+        let accepted =
+            |l: &Lease| &l.account == account && l.holder == Holder::Incoming(challenge.id.clone());
         if self.waiting.iter().any(known) || self.slots.leases().iter().any(accepted) {
             return;
         }
@@ -127,7 +131,9 @@ impl Lobby {
 
     fn queue_names(&self) -> Vec<String> {
         let names = self.waiting.iter();
-        names.map(|w| w.challenge.opponent.name.to_string()).collect()
+        names
+            .map(|w| w.challenge.opponent.name.to_string())
+            .collect()
     }
 
     /// Whether the waiting challenge can have a slot; a person's may take that of an unanswered challenge of ours.
@@ -198,7 +204,13 @@ impl Lobby {
     ) {
         self.canceled(account, id);
         if let Some(span) = our_budget {
-            self.limit(account, "limit:bot-games", span, "refused on accepting", now);
+            self.limit(
+                account,
+                "limit:bot-games",
+                span,
+                "refused on accepting",
+                now,
+            );
         }
     }
 
@@ -216,7 +228,8 @@ impl Lobby {
             });
             self.slots.free(|lease| {
                 let Holder::Outgoing {
-                    challenge: Some(id), ..
+                    challenge: Some(id),
+                    ..
                 } = &lease.holder
                 else {
                     return false;

@@ -32,7 +32,11 @@ pub(super) fn terms_words(offer: &Offer) -> String {
         return offer.variant.clone();
     };
     let rated = if offer.rated { "rated" } else { "casual" };
-    format!("{} {:?} {rated}", variant_name(variant, mode), clock.speed())
+    format!(
+        "{} {:?} {rated}",
+        variant_name(variant, mode),
+        clock.speed()
+    )
 }
 
 impl Lobby {
@@ -149,7 +153,10 @@ impl Lobby {
             // Until the platform answers; then the timeout of the challenge counts.
             until: Some(now.mono + self.matchmaking.timeout + self.policy.lease),
         });
-        let reason = format!("{} {} against {}", offer.variant, offer.clock, opponent.name);
+        let reason = format!(
+            "{} {} against {}",
+            offer.variant, offer.clock, opponent.name
+        );
         self.note(account, "matchmaking", "challenges", reason);
         self.act(
             account,
@@ -211,7 +218,10 @@ impl Lobby {
         let lower = |names: &[String]| -> BTreeSet<String> {
             names.iter().map(|name| name.to_lowercase()).collect()
         };
-        let (block, only) = (lower(&self.matchmaking.block), lower(&self.matchmaking.only));
+        let (block, only) = (
+            lower(&self.matchmaking.block),
+            lower(&self.matchmaking.only),
+        );
         let terms = terms_words(offer);
         let per_opponent = self.policy.max_games_per_opponent as usize;
         let mut candidates: Vec<(u32, OnlineBot)> = list
@@ -248,7 +258,10 @@ fn rating_for(bot: &OnlineBot, offer: &Offer) -> Option<Rating> {
     let (variant, _) = offer.parsed_variant()?;
     let speed = offer.parsed_clock()?.speed();
     let of_variant = bot.ratings.iter().find(|r| r.variant == Some(variant));
-    let of_speed = bot.ratings.iter().find(|r| r.variant.is_none() && r.speed == Some(speed));
+    let of_speed = bot
+        .ratings
+        .iter()
+        .find(|r| r.variant.is_none() && r.speed == Some(speed));
     let wants_speed = variant == crate::rules::Variant::Chess;
     let found = if wants_speed { of_speed } else { of_variant };
     found.map(|entry| entry.rating)

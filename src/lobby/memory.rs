@@ -178,7 +178,8 @@ impl Memory {
             used: open.used.saturating_add(cost),
             ..open
         };
-        self.windows.insert((account.clone(), key.to_owned()), window);
+        self.windows
+            .insert((account.clone(), key.to_owned()), window);
         MemoryChange::Used {
             account: account.clone(),
             key: key.to_owned(),

@@ -356,7 +356,13 @@ impl Lobby {
         self.out.push((account.clone(), action));
     }
 
-    fn note(&mut self, account: &AccountName, rule: &str, verdict: &str, reason: impl Into<String>) {
+    fn note(
+        &mut self,
+        account: &AccountName,
+        rule: &str,
+        verdict: &str,
+        reason: impl Into<String>,
+    ) {
         let decision = Decision::new(rule, verdict, reason);
         self.act(account, LobbyAction::Note(decision));
     }
@@ -399,9 +405,8 @@ impl Lobby {
         source: &GameSource,
         now: Now,
     ) {
-        let is_this = |lease: &Lease| {
-            &lease.account == account && lease.holder == Holder::Game(game.clone())
-        };
+        let is_this =
+            |lease: &Lease| &lease.account == account && lease.holder == Holder::Game(game.clone());
         if self.slots.leases().iter().any(is_this) {
             return;
         }
@@ -438,7 +443,8 @@ impl Lobby {
                 until: None,
             });
         }
-        self.waiting.retain(|w| &w.account != account || Some(&w.challenge.id) != challenge);
+        self.waiting
+            .retain(|w| &w.account != account || Some(&w.challenge.id) != challenge);
         if let Some(player) = opponent {
             self.count_game(account, &player, now);
         }
@@ -458,7 +464,12 @@ impl Lobby {
             self.note(account, "slots.surprise", "plays it all the same", reason);
         } else {
             let reason = format!("{taken} of {total} slots and the reserve are taken");
-            self.note(account, "slots.surprise", "does not want it", reason.clone());
+            self.note(
+                account,
+                "slots.surprise",
+                "does not want it",
+                reason.clone(),
+            );
             self.act(account, LobbyAction::Unwanted(game.clone(), reason));
         }
     }
@@ -493,7 +504,11 @@ impl Lobby {
         let freed = self
             .slots
             .free(|l| &l.account == account && l.holder == holder);
-        for opponent in freed.into_iter().filter(|l| l.bot).filter_map(|l| l.opponent) {
+        for opponent in freed
+            .into_iter()
+            .filter(|l| l.bot)
+            .filter_map(|l| l.opponent)
+        {
             let rest = self.matchmaking.rematch_after;
             if !rest.is_zero() {
                 let until_ms = now.wall_after(rest);
@@ -524,9 +539,12 @@ impl Lobby {
         let what = match &lease.holder {
             Holder::Incoming(id) => format!("accepted challenge {id} did not start"),
             Holder::Outgoing {
-                challenge: Some(id), ..
+                challenge: Some(id),
+                ..
             } => format!("challenge {id} was not answered"),
-            Holder::Outgoing { challenge: None, .. } => "challenge was never created".to_owned(),
+            Holder::Outgoing {
+                challenge: None, ..
+            } => "challenge was never created".to_owned(),
             Holder::Game(id) => format!("game {id}"),
         };
         let account = lease.account.clone();

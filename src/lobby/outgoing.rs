@@ -207,7 +207,12 @@ impl Lobby {
             let Holder::Outgoing { challenge, .. } = &lease.holder else {
                 continue;
             };
-            self.note(&lease.account, "slots.withdraw", "withdraws its challenge", reason);
+            self.note(
+                &lease.account,
+                "slots.withdraw",
+                "withdraws its challenge",
+                reason,
+            );
             if let Some(id) = challenge {
                 self.act(&lease.account, LobbyAction::Cancel(id.clone()));
             }
@@ -257,7 +262,13 @@ impl Lobby {
     }
 
     /// Whether an opponent, or these terms with him, must be left alone.
-    pub(super) fn rests(&self, account: &AccountName, opponent: &str, terms: &str, now: Now) -> bool {
+    pub(super) fn rests(
+        &self,
+        account: &AccountName,
+        opponent: &str,
+        terms: &str,
+        now: Now,
+    ) -> bool {
         rest_keys(opponent, terms)
             .iter()
             .any(|key| self.memory.rest(account, key, now.wall_ms).is_some())

@@ -268,9 +268,19 @@ impl LobbyPolicy {
         let p = &mut found;
         let s = Duration::as_secs_f64;
         check_range(p, "max_games", self.max_games, 1..=512);
-        check_range(p, "reserved_for_humans", self.reserved_for_humans, 0..=self.max_games);
+        check_range(
+            p,
+            "reserved_for_humans",
+            self.reserved_for_humans,
+            0..=self.max_games,
+        );
         check_range(p, "overcommit", self.overcommit, 0..=64);
-        check_range(p, "max_games_per_opponent", self.max_games_per_opponent, 1..=64);
+        check_range(
+            p,
+            "max_games_per_opponent",
+            self.max_games_per_opponent,
+            1..=64,
+        );
         check_range(p, "queue_s", s(&self.queue), 0.0..=60.0);
         check_range(p, "lease_s", s(&self.lease), 5.0..=120.0);
         let accept = &self.accept;
@@ -280,21 +290,57 @@ impl LobbyPolicy {
                 p.push(Problem::new(key, format!("`{name}`"), all_variant_names()));
             }
         }
-        check_range(p, "accept.min_initial_s", s(&accept.min_initial), 0.0..=10_800.0);
-        check_range(p, "accept.max_initial_s", s(&accept.max_initial), 0.0..=10_800.0);
-        check_range(p, "accept.min_increment_s", s(&accept.min_increment), 0.0..=180.0);
-        check_range(p, "accept.max_increment_s", s(&accept.max_increment), 0.0..=180.0);
+        check_range(
+            p,
+            "accept.min_initial_s",
+            s(&accept.min_initial),
+            0.0..=10_800.0,
+        );
+        check_range(
+            p,
+            "accept.max_initial_s",
+            s(&accept.max_initial),
+            0.0..=10_800.0,
+        );
+        check_range(
+            p,
+            "accept.min_increment_s",
+            s(&accept.min_increment),
+            0.0..=180.0,
+        );
+        check_range(
+            p,
+            "accept.max_increment_s",
+            s(&accept.max_increment),
+            0.0..=180.0,
+        );
         for (key, low, high) in [
-            ("accept.max_initial_s", accept.min_initial, accept.max_initial),
-            ("accept.max_increment_s", accept.min_increment, accept.max_increment),
+            (
+                "accept.max_initial_s",
+                accept.min_initial,
+                accept.max_initial,
+            ),
+            (
+                "accept.max_increment_s",
+                accept.min_increment,
+                accept.max_increment,
+            ),
         ] {
             if low > high {
-                p.push(Problem::new(key, s(&high), format!("at least the minimum, {}", s(&low))));
+                p.push(Problem::new(
+                    key,
+                    s(&high),
+                    format!("at least the minimum, {}", s(&low)),
+                ));
             }
         }
         if accept.min_rating > accept.max_rating {
             let allowed = format!("at least the minimum, {}", accept.min_rating);
-            p.push(Problem::new("accept.max_rating", accept.max_rating, allowed));
+            p.push(Problem::new(
+                "accept.max_rating",
+                accept.max_rating,
+                allowed,
+            ));
         }
         found
     }

@@ -60,7 +60,11 @@ pub fn start(config: &LogConfig) -> Result<(), LogStarted> {
             .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
             .try_init(),
         LogFormat::Json => registry
-            .with(tracing_subscriber::fmt::layer().json().with_writer(std::io::stderr))
+            .with(
+                tracing_subscriber::fmt::layer()
+                    .json()
+                    .with_writer(std::io::stderr),
+            )
             .try_init(),
     };
     started.map_err(|_| LogStarted)

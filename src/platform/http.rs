@@ -35,7 +35,7 @@ const DEFAULT_PATIENCE: Duration = Duration::from_secs(30);
 /// Largest body of a refusal that is read.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 /// Largest body of a success that is read.
-const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
 
 /// Why an origin or an account cannot be set up. Never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -20,11 +20,17 @@ fn write(text: &str) -> Written {
     Written { _dir: dir, path }
 }
 
-fn load(text: &str, environment: &[(&str, &str)], flags: &[(&str, &str)]) -> (Written, Result<Loaded, ConfigError>) {
+fn load(
+    text: &str,
+    environment: &[(&str, &str)],
+    flags: &[(&str, &str)],
+) -> (Written, Result<Loaded, ConfigError>) {
     let file = write(text);
     let owned = |pairs: &[(&str, &str)]| {
         let pairs = pairs.iter();
-        pairs.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+        pairs
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect()
     };
     let sources = Sources {
         files: vec![file.path.clone()],
@@ -41,19 +47,25 @@ fn problems(text: &str, environment: &[(&str, &str)], flags: &[(&str, &str)]) ->
     let error = loaded.expect_err("a bad configuration");
     let name = file.path.display().to_string();
     let lines = error.problems.iter();
-    lines.map(|p| p.to_string().replace(&name, "FILE")).collect()
+    lines
+        .map(|p| p.to_string().replace(&name, "FILE"))
+        .collect()
 }
 
 fn defaults() -> Config {
-    config::load(&Sources::default()).expect("the defaults are good").config
+    config::load(&Sources::default())
+        .expect("the defaults are good")
+        .config
 }
 
 /// The file with its example accounts switched on.
 fn with_examples() -> String {
-    let lines = config::DEFAULTS.lines().map(|line| match line.strip_prefix('#') {
-        Some(rest) if !rest.is_empty() && !rest.starts_with(' ') => rest,
-        _ => line,
-    });
+    let lines = config::DEFAULTS
+        .lines()
+        .map(|line| match line.strip_prefix('#') {
+            Some(rest) if !rest.is_empty() && !rest.starts_with(' ') => rest,
+            _ => line,
+        });
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -68,11 +80,19 @@ fn the_shipped_file_has_every_key_and_the_defaults_of_the_code() {
     // And nothing but: unknown keys are errors.
     assert_eq!(defaults().game, seneschal::game::GamePolicy::default());
     assert_eq!(defaults().lobby, seneschal::lobby::LobbyPolicy::default());
-    assert_eq!(defaults().matchmaking, seneschal::lobby::MatchmakingPolicy::default());
+    assert_eq!(
+        defaults().matchmaking,
+        seneschal::lobby::MatchmakingPolicy::default()
+    );
 }
 
 /// Every value of the code must be in the file, and equal.
-fn compare(code: &serde_json::Value, file: Option<&toml::Value>, key: &str, wrong: &mut Vec<String>) {
+fn compare(
+    code: &serde_json::Value,
+    file: Option<&toml::Value>,
+    key: &str,
+    wrong: &mut Vec<String>,
+) {
     match (code, file) {
         (serde_json::Value::Object(fields), file) => {
             for (name, inner) in fields {
@@ -83,7 +103,9 @@ fn compare(code: &serde_json::Value, file: Option<&toml::Value>, key: &str, wron
                 compare(inner, file.and_then(|f| f.get(name)), &key, wrong);
             }
         }
-        (serde_json::Value::Array(items), Some(toml::Value::Array(found))) if items.len() == found.len() => {
+        (serde_json::Value::Array(items), Some(toml::Value::Array(found)))
+            if items.len() == found.len() =>
+        {
             for (index, (item, found)) in items.iter().zip(found).enumerate() {
                 compare(item, Some(found), &format!("{key}[{index}]"), wrong);
             }
@@ -110,12 +132,26 @@ fn the_examples_of_the_shipped_file_load_and_show_every_key_of_their_platform() 
     assert_eq!(config.accounts.len(), 3);
     let table: toml::Table = text.parse().expect("TOML");
     let keys = |account: &str| -> Vec<String> {
-        table["accounts"][account].as_table().expect("a table").keys().cloned().collect()
+        table["accounts"][account]
+            .as_table()
+            .expect("a table")
+            .keys()
+            .cloned()
+            .collect()
     };
     for (account, code) in [
-        ("lichess_example", serde_json::to_value(config::accounts::LichessSection::default())),
-        ("lichess_example", serde_json::to_value(config::accounts::CommonSection::default())),
-        ("pychess_example", serde_json::to_value(config::accounts::PychessSection::default())),
+        (
+            "lichess_example",
+            serde_json::to_value(config::accounts::LichessSection::default()),
+        ),
+        (
+            "lichess_example",
+            serde_json::to_value(config::accounts::CommonSection::default()),
+        ),
+        (
+            "pychess_example",
+            serde_json::to_value(config::accounts::PychessSection::default()),
+        ),
     ] {
         let code = code.expect("plain values");
         for key in code.as_object().expect("an object").keys() {
@@ -126,7 +162,8 @@ fn the_examples_of_the_shipped_file_load_and_show_every_key_of_their_platform() 
 
 #[test]
 fn later_layers_win_and_everything_knows_its_origin() {
-    let text = "\n[lobby]\nmax_games = 5\novercommit = 1\n\n[accounts.main]\nplatform = \"lichess\"\n";
+    let text =
+        "\n[lobby]\nmax_games = 5\novercommit = 1\n\n[accounts.main]\nplatform = \"lichess\"\n";
     let (file, loaded) = load(
         text,
         &[
@@ -138,7 +175,10 @@ fn later_layers_win_and_everything_knows_its_origin() {
             ("SENESCHAL_CONFIG", "not a key"),
             ("LOBBY__MAX_GAMES", "1"),
         ],
-        &[("lobby.reserved_for_humans", "1"), ("daemon.state_dir", "/tmp/x")],
+        &[
+            ("lobby.reserved_for_humans", "1"),
+            ("daemon.state_dir", "/tmp/x"),
+        ],
     );
     let loaded = loaded.expect("good layers");
     let config = &loaded.config;
@@ -151,7 +191,10 @@ fn later_layers_win_and_everything_knows_its_origin() {
     assert_eq!(config.daemon.state_dir, Path::new("/tmp/x"));
     let place = |key: &str| {
         let shown = loaded.shown.iter().find(|s| s.key == key);
-        shown.unwrap_or_else(|| panic!("{key} is not shown")).place.clone()
+        shown
+            .unwrap_or_else(|| panic!("{key} is not shown"))
+            .place
+            .clone()
     };
     let line = |line| Place::File {
         path: file.path.clone(),
@@ -175,27 +218,51 @@ fn a_problem_names_file_line_key_and_what_is_allowed() {
     );
     // All at once, each with its own place.
     let text = "[game.chat]\nhello = \"Hi {opponent]\"\n[game.resign]\nmoves = 0\n[[matchmaking.offers]]\nclock = \"100+0\"\n";
-    let found = problems(text, &[("SENESCHAL_LOBBY__QUEUE_S", "61")], &[("lobby.lease_s", "1")]);
+    let found = problems(
+        text,
+        &[("SENESCHAL_LOBBY__QUEUE_S", "61")],
+        &[("lobby.lease_s", "1")],
+    );
     assert_eq!(found.len(), 5, "{found:#?}");
-    assert!(found[0].starts_with("FILE:4: game.resign.moves: 0; allowed: 1 to 100"), "{found:#?}");
-    assert!(found[1].starts_with("FILE:2: game.chat.hello: "), "{found:#?}");
     assert!(
-        found[2].starts_with("environment variable SENESCHAL_LOBBY__QUEUE_S: lobby.queue_s: 61; allowed: 0 to 60"),
+        found[0].starts_with("FILE:4: game.resign.moves: 0; allowed: 1 to 100"),
         "{found:#?}"
     );
-    assert!(found[3].starts_with("flag --set: lobby.lease_s: 1; allowed: 5 to 120"), "{found:#?}");
-    assert!(found[4].starts_with("FILE:6: matchmaking.offers[0].clock: `100+0`; allowed: "), "{found:#?}");
+    assert!(
+        found[1].starts_with("FILE:2: game.chat.hello: "),
+        "{found:#?}"
+    );
+    assert!(
+        found[2].starts_with(
+            "environment variable SENESCHAL_LOBBY__QUEUE_S: lobby.queue_s: 61; allowed: 0 to 60"
+        ),
+        "{found:#?}"
+    );
+    assert!(
+        found[3].starts_with("flag --set: lobby.lease_s: 1; allowed: 5 to 120"),
+        "{found:#?}"
+    );
+    assert!(
+        found[4].starts_with("FILE:6: matchmaking.offers[0].clock: `100+0`; allowed: "),
+        "{found:#?}"
+    );
 }
 
 #[test]
 fn a_value_of_the_wrong_kind_names_its_place() {
     let found = problems("[lobby]\nmax_games = \"many\"\n", &[], &[]);
-    assert!(found[0].starts_with("FILE:2: lobby.max_games: invalid type"), "{found:#?}");
+    assert!(
+        found[0].starts_with("FILE:2: lobby.max_games: invalid type"),
+        "{found:#?}"
+    );
     let found = problems("", &[("SENESCHAL_LOBBY__MAX_GAMES", "many")], &[]);
     let place = "environment variable SENESCHAL_LOBBY__MAX_GAMES: lobby.max_games: ";
     assert!(found[0].starts_with(place), "{found:#?}");
     let found = problems("[lobby.accept]\nspeeds = [\"blitz\", \"fast\"]\n", &[], &[]);
-    assert!(found[0].starts_with("FILE:2: lobby.accept.speeds[1]: "), "{found:#?}");
+    assert!(
+        found[0].starts_with("FILE:2: lobby.accept.speeds[1]: "),
+        "{found:#?}"
+    );
 }
 
 #[test]
@@ -208,14 +275,25 @@ fn an_unknown_key_is_an_error_with_a_suggestion() {
         problems("[lobbby]\nmax_games = 3\n", &[], &[]),
         ["FILE:1: lobbby: unknown key; did you mean `lobby`?"]
     );
-    let found = problems("[accounts.main]\nplatform = \"lichess\"\nbase_ulr = \"x\"\n", &[], &[]);
+    let found = problems(
+        "[accounts.main]\nplatform = \"lichess\"\nbase_ulr = \"x\"\n",
+        &[],
+        &[],
+    );
     assert_eq!(
         found,
         ["FILE:3: accounts.main.base_ulr: unknown key; did you mean `base_url`?"]
     );
     // A key of another platform is unknown as well.
-    let found = problems("[accounts.main]\nplatform = \"pychess\"\nupgrade_to_bot = true\n", &[], &[]);
-    assert!(found[0].starts_with("FILE:3: accounts.main.upgrade_to_bot: unknown key"), "{found:#?}");
+    let found = problems(
+        "[accounts.main]\nplatform = \"pychess\"\nupgrade_to_bot = true\n",
+        &[],
+        &[],
+    );
+    assert!(
+        found[0].starts_with("FILE:3: accounts.main.upgrade_to_bot: unknown key"),
+        "{found:#?}"
+    );
 }
 
 #[test]
@@ -226,27 +304,50 @@ fn what_is_no_toml_names_the_line() {
         files: vec![PathBuf::from("/nowhere/at/all.toml")],
         ..Sources::default()
     };
-    let error = config::load(&sources).expect_err("no such file").to_string();
-    assert!(error.starts_with("/nowhere/at/all.toml: cannot be read: "), "{error}");
+    let error = config::load(&sources)
+        .expect_err("no such file")
+        .to_string();
+    assert!(
+        error.starts_with("/nowhere/at/all.toml: cannot be read: "),
+        "{error}"
+    );
 }
 
 #[test]
 fn accounts_are_checked() {
-    let found = problems("[accounts.main]\nplatform = \"lichess\"\ntoken = \"lip_secret\"\n", &[], &[]);
+    let found = problems(
+        "[accounts.main]\nplatform = \"lichess\"\ntoken = \"lip_secret\"\n",
+        &[],
+        &[],
+    );
     assert!(
-        found[0].starts_with("FILE:3: accounts.main.token: secrets are not written into the configuration"),
+        found[0].starts_with(
+            "FILE:3: accounts.main.token: secrets are not written into the configuration"
+        ),
         "{found:#?}"
     );
     assert!(!found[0].contains("lip_secret"));
     for (text, words) in [
-        ("[accounts.main]\nenabled = true\n", "accounts.main.platform: is missing"),
-        ("[accounts.main]\nplatform = \"lichss\"\n", "did you mean `lichess`?"),
-        ("[accounts.main]\nplatform = \"house\"\n", "accounts.main.base_url"),
+        (
+            "[accounts.main]\nenabled = true\n",
+            "accounts.main.platform: is missing",
+        ),
+        (
+            "[accounts.main]\nplatform = \"lichss\"\n",
+            "did you mean `lichess`?",
+        ),
+        (
+            "[accounts.main]\nplatform = \"house\"\n",
+            "accounts.main.base_url",
+        ),
         (
             "[accounts.main]\nplatform = \"lichess\"\nbase_url = \"http://example.org\"\n",
             "accounts.main.base_url: `http://example.org`",
         ),
-        ("[accounts.Main]\nplatform = \"lichess\"\n", "is not a name for an account"),
+        (
+            "[accounts.Main]\nplatform = \"lichess\"\n",
+            "is not a name for an account",
+        ),
         (
             "[accounts.main]\nplatform = \"pychess\"\nvariants = [\"shogi\"]\n",
             "accounts.main.variants[0]: `shogi`",
@@ -309,8 +410,14 @@ fn a_token_comes_from_environment_credential_or_file_in_this_order() {
     let error = secrets::find(&source(Some(&file), None), nothing).expect_err("malformed");
     assert!(!error.to_string().contains("two words"), "{error}");
 
-    let error = secrets::find(&source(None, None), nothing).expect_err("missing").to_string();
-    for place in ["SENESCHAL_TOKEN_MY_BOT", "my-bot.token", "accounts.my-bot.token_file"] {
+    let error = secrets::find(&source(None, None), nothing)
+        .expect_err("missing")
+        .to_string();
+    for place in [
+        "SENESCHAL_TOKEN_MY_BOT",
+        "my-bot.token",
+        "accounts.my-bot.token_file",
+    ] {
         assert!(error.contains(place), "{error}");
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use seneschal::engine::{Searcher, SearchInfo, SearchLimits, SearchReport, StopFlag};
+use seneschal::engine::{SearchInfo, SearchLimits, SearchReport, Searcher, StopFlag};
 use seneschal::house::account::AccountKind;
 use seneschal::house::endpoint::Endpoint;
 use seneschal::house::fault::{Effect, Fault, FaultPlan, Loss, RateLimitShape, When};
@@ -48,7 +48,12 @@ fn seeking() -> Options {
 
 /// Challenges that the house got from the robot.
 fn pending(stage: &Stage) -> usize {
-    stage.house.faults_struck().iter().map(|&n| n as usize).sum()
+    stage
+        .house
+        .faults_struck()
+        .iter()
+        .map(|&n| n as usize)
+        .sum()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -75,13 +80,22 @@ async fn c01_our_daily_limit_bars_bots_both_ways_and_lets_people_in() {
     let daemon = stage.run(&seeking()).await;
     sleep(Duration::from_secs(3)).await;
     assert_eq!(pending(&stage), 1, "not after a restart either");
-    stage.house.set_faults(FaultPlan::default()).expect("no plan");
-    let id = other.challenge("robot", &form("crazyhouse", "60", "0")).await;
-    let declined = timeout(PATIENCE, events.json_of("challengeDeclined")).await.expect("an answer");
+    stage
+        .house
+        .set_faults(FaultPlan::default())
+        .expect("no plan");
+    let id = other
+        .challenge("robot", &form("crazyhouse", "60", "0"))
+        .await;
+    let declined = timeout(PATIENCE, events.json_of("challengeDeclined"))
+        .await
+        .expect("an answer");
     assert_eq!(declined["challenge"]["id"], id.as_str());
     assert_eq!(declined["challenge"]["declineReasonKey"], "later");
     let anna = stage.player("Anna", AccountKind::Human).await;
-    stage.begin(&anna, "robot", &form("crazyhouse", "60", "0")).await;
+    stage
+        .begin(&anna, "robot", &form("crazyhouse", "60", "0"))
+        .await;
     daemon.stop().await;
     stage.expect_no_violations();
 }
@@ -105,7 +119,9 @@ async fn c02_the_opponents_limit_is_his_own() {
             line = at_b.json_of("challenge") => line,
         }
     };
-    timeout(PATIENCE, first).await.expect("the next one is asked");
+    timeout(PATIENCE, first)
+        .await
+        .expect("the next one is asked");
     assert!(begun.elapsed() < Duration::from_secs(20));
     daemon.stop().await;
     stage.expect_no_violations();
@@ -120,7 +136,9 @@ async fn c03_c04_limits_without_a_body_and_on_streams_leave_running_games_alone(
     let mut stage = Stage::open(quick_house()).await;
     let anna = stage.player("Anna", AccountKind::Bot).await;
     let daemon = stage.run(&Options::default()).await;
-    let game = stage.begin(&anna, "robot", &form("crazyhouse", "120", "1")).await;
+    let game = stage
+        .begin(&anna, "robot", &form("crazyhouse", "120", "1"))
+        .await;
     play_first_moves(&anna, &game, 4).await;
     stage
         .house
@@ -142,7 +160,13 @@ async fn c03_c04_limits_without_a_body_and_on_streams_leave_running_games_alone(
     assert!(pending(&stage) <= 3, "{:?}", stage.house.faults_struck());
     let report = daemon.stop().await;
     assert!(report.is_clean(), "{report:?}");
-    assert_eq!(stage.house.violations().count(ViolationKind::IgnoredRateLimit), 0);
+    assert_eq!(
+        stage
+            .house
+            .violations()
+            .count(ViolationKind::IgnoredRateLimit),
+        0
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -162,7 +186,9 @@ async fn c05_a_limit_on_a_move_delays_that_move_and_loses_nothing() {
         .await;
         let anna = stage.player("Anna", AccountKind::Bot).await;
         let daemon = stage.run(&Options::default()).await;
-        let game = stage.begin(&anna, "robot", &form("crazyhouse", "60", "1")).await;
+        let game = stage
+            .begin(&anna, "robot", &form("crazyhouse", "60", "1"))
+            .await;
         let last = play_first_moves(&anna, &game, 24).await;
         assert_ne!(status(&last), "outoftime", "{shape:?}");
         assert!(pending(&stage) >= 2, "{shape:?}");
@@ -178,7 +204,9 @@ async fn c06_a_slow_answer_to_a_challenge_brings_no_second_one() {
     let other = stage.player("Otherbot", AccountKind::Bot).await;
     let mut events = other.events().await;
     let daemon = stage.run(&seeking()).await;
-    timeout(PATIENCE, events.json_of("challenge")).await.expect("a challenge");
+    timeout(PATIENCE, events.json_of("challenge"))
+        .await
+        .expect("a challenge");
     sleep(Duration::from_secs(8)).await;
     assert_eq!(pending(&stage), 1);
     daemon.stop().await;
@@ -194,10 +222,16 @@ async fn c07_a_chat_that_always_fails_delays_no_move() {
     options.game.chat.enabled = true;
     options.game.chat.hello_spectators = "Hello, all.".to_owned();
     let daemon = stage.run(&options).await;
-    let game = stage.begin(&anna, "robot", &form("crazyhouse", "60", "0")).await;
+    let game = stage
+        .begin(&anna, "robot", &form("crazyhouse", "60", "0"))
+        .await;
     let begun = Instant::now();
     play_first_moves(&anna, &game, 8).await;
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        begun.elapsed()
+    );
     // Two greetings, each with at most one retry.
     assert!(pending(&stage) <= 4, "{:?}", stage.house.faults_struck());
     daemon.stop().await;
@@ -213,7 +247,8 @@ async fn c08_an_accept_that_fails_frees_its_slot() {
             seconds: 60,
         },
     ] {
-        let mut stage = stage_with(vec![at(Endpoint::ChallengeAccept, When::First(2), effect)]).await;
+        let mut stage =
+            stage_with(vec![at(Endpoint::ChallengeAccept, When::First(2), effect)]).await;
         let anna = stage.player("Anna", AccountKind::Bot).await;
         let mut options = Options::default();
         options.lobby.max_games = 1;
@@ -222,7 +257,9 @@ async fn c08_an_accept_that_fails_frees_its_slot() {
         let mut events = anna.events().await;
         let mut started = false;
         for _ in 0..4 {
-            let id = anna.challenge("robot", &form("crazyhouse", "60", "0")).await;
+            let id = anna
+                .challenge("robot", &form("crazyhouse", "60", "0"))
+                .await;
             let start = stage.started(&mut events, &id);
             if timeout(Duration::from_secs(8), start).await.is_ok() {
                 started = true;
@@ -254,7 +291,9 @@ async fn c12_c13_a_burst_is_accepted_as_far_as_there_are_slots() {
         players.push(stage.player(name, AccountKind::Human).await);
     }
     let form = form("crazyhouse", "60", "0");
-    let burst = players.iter().map(|player| player.challenge("robot", &form));
+    let burst = players
+        .iter()
+        .map(|player| player.challenge("robot", &form));
     futures_util::future::join_all(burst).await;
     let one = async {
         while stage.house.running().is_empty() {
@@ -274,7 +313,9 @@ async fn c15_a_start_that_nobody_told_us_is_found_by_the_lists() {
     let anna = stage.player("Anna", AccountKind::Bot).await;
     let daemon = stage.run(&Options::default()).await;
     // The robot is online before the fault begins: one game to be sure.
-    let first = stage.begin(&anna, "robot", &form("crazyhouse", "60", "0")).await;
+    let first = stage
+        .begin(&anna, "robot", &form("crazyhouse", "60", "0"))
+        .await;
     stage
         .house
         .set_faults(plan(vec![Fault {
@@ -283,7 +324,9 @@ async fn c15_a_start_that_nobody_told_us_is_found_by_the_lists() {
             ..at(Endpoint::EventStream, When::Always, Effect::Lose)
         }]))
         .expect("a plan");
-    let second = anna.challenge("robot", &form("capablanca", "60", "0")).await;
+    let second = anna
+        .challenge("robot", &form("capablanca", "60", "0"))
+        .await;
     let last = async {
         loop {
             if stage.house.running().contains(&second) {
@@ -293,7 +336,9 @@ async fn c15_a_start_that_nobody_told_us_is_found_by_the_lists() {
         }
         play_first_moves(&anna, &second, 6).await
     };
-    let last = timeout(PATIENCE, last).await.expect("the game is found and played");
+    let last = timeout(PATIENCE, last)
+        .await
+        .expect("the game is found and played");
     assert_eq!(status(&last), "started");
     play_first_moves(&anna, &first, 4).await;
     daemon.stop().await;
@@ -302,7 +347,13 @@ async fn c15_a_start_that_nobody_told_us_is_found_by_the_lists() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn c27_streams_that_end_break_or_fall_silent_are_opened_again() {
-    for effect in [Effect::End, Effect::Close, Effect::Reset, Effect::Silence, Effect::Cut] {
+    for effect in [
+        Effect::End,
+        Effect::Close,
+        Effect::Reset,
+        Effect::Silence,
+        Effect::Cut,
+    ] {
         let mut stage = stage_with(vec![
             Fault {
                 account: Some("robot".to_owned()),
@@ -318,10 +369,16 @@ async fn c27_streams_that_end_break_or_fall_silent_are_opened_again() {
         .await;
         let anna = stage.player("Anna", AccountKind::Bot).await;
         let daemon = stage.run(&Options::default()).await;
-        let game = stage.begin(&anna, "robot", &form("crazyhouse", "60", "0")).await;
+        let game = stage
+            .begin(&anna, "robot", &form("crazyhouse", "60", "0"))
+            .await;
         let last = play_first_moves(&anna, &game, 20).await;
         assert_ne!(status(&last), "outoftime", "{effect:?}");
-        assert!(pending(&stage) >= 3, "{effect:?}: {:?}", stage.house.faults_struck());
+        assert!(
+            pending(&stage) >= 3,
+            "{effect:?}: {:?}",
+            stage.house.faults_struck()
+        );
         assert!(!daemon.is_over());
         daemon.stop().await;
         stage.expect_no_violations();
@@ -336,7 +393,11 @@ async fn c31_many_slow_games_do_not_starve_a_fast_one() {
     let mut options = Options::default();
     options.lobby.max_games = 64;
     options.lobby.max_games_per_opponent = 64;
-    options.lobby.accept.speeds.push(seneschal::game::Speed::Correspondence);
+    options
+        .lobby
+        .accept
+        .speeds
+        .push(seneschal::game::Speed::Correspondence);
     options.game.time.correspondence_move = Duration::from_millis(300);
     options.game.time.max_nodes = 0;
     options.game.time.max_move = Duration::from_millis(100);
@@ -348,7 +409,9 @@ async fn c31_many_slow_games_do_not_starve_a_fast_one() {
         stage.started(&mut events, &id).await;
     }
     // 24 games in which the robot is to move, and a fast one beside them.
-    let game = stage.begin(&fast, "robot", &form("crazyhouse", "30", "0")).await;
+    let game = stage
+        .begin(&fast, "robot", &form("crazyhouse", "30", "0"))
+        .await;
     let last = play_first_moves(&fast, &game, 30).await;
     assert_ne!(status(&last), "outoftime");
     let moved = async {
@@ -406,7 +469,9 @@ async fn c32_an_engine_that_hangs_or_panics_costs_no_game() {
     options.game.time.max_nodes = 0;
     options.game.time.max_move = Duration::from_millis(300);
     let daemon = stage.run(&options).await;
-    let game = stage.begin(&anna, "robot", &form("crazyhouse", "30", "1")).await;
+    let game = stage
+        .begin(&anna, "robot", &form("crazyhouse", "30", "1"))
+        .await;
     let last = play_first_moves(&anna, &game, 12).await;
     assert_eq!(status(&last), "started");
     daemon.stop().await;
@@ -439,10 +504,26 @@ async fn c34_unknown_lines_and_long_chat_are_harmless() {
         line: line.to_owned(),
     };
     let mut stage = stage_with(vec![
-        at(Endpoint::GameStream, When::Every(3), insert(r#"{"type":"newThing","x":[1,2]}"#)),
-        at(Endpoint::GameStream, When::Every(5), insert("this is not JSON")),
-        at(Endpoint::EventStream, When::Nth(2), insert(r#"{"type":"challengeCanceled","challenge":{"id":"neverseen"}}"#)),
-        at(Endpoint::EventStream, When::Nth(3), insert(r#"{"type":"newThing"}"#)),
+        at(
+            Endpoint::GameStream,
+            When::Every(3),
+            insert(r#"{"type":"newThing","x":[1,2]}"#),
+        ),
+        at(
+            Endpoint::GameStream,
+            When::Every(5),
+            insert("this is not JSON"),
+        ),
+        at(
+            Endpoint::EventStream,
+            When::Nth(2),
+            insert(r#"{"type":"challengeCanceled","challenge":{"id":"neverseen"}}"#),
+        ),
+        at(
+            Endpoint::EventStream,
+            When::Nth(3),
+            insert(r#"{"type":"newThing"}"#),
+        ),
     ])
     .await;
     let anna = stage.player("Anna", AccountKind::Bot).await;
@@ -450,8 +531,14 @@ async fn c34_unknown_lines_and_long_chat_are_harmless() {
     options.game.chat.enabled = true;
     options.game.chat.hello = "y".repeat(300);
     let daemon = stage.run(&options).await;
-    let game = stage.begin(&anna, "robot", &form("crazyhouse", "60", "0")).await;
-    anna.post(&format!("/api/bot/game/{game}/chat"), &[("room", "player"), ("text", "!help")]).await;
+    let game = stage
+        .begin(&anna, "robot", &form("crazyhouse", "60", "0"))
+        .await;
+    anna.post(
+        &format!("/api/bot/game/{game}/chat"),
+        &[("room", "player"), ("text", "!help")],
+    )
+    .await;
     let last = play_first_moves(&anna, &game, 12).await;
     assert_eq!(status(&last), "started");
     daemon.stop().await;

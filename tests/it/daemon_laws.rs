@@ -8,7 +8,9 @@ use seneschal::house::account::AccountKind;
 use seneschal::house::fault::{Effect, Fault, FaultPlan, Loss, When};
 use tokio::time::{Instant, timeout};
 
-use crate::daemon_rig::{Options, PATIENCE, Stage, form, play_first_moves, quick_house, run_accounts};
+use crate::daemon_rig::{
+    Options, PATIENCE, Stage, form, play_first_moves, quick_house, run_accounts,
+};
 
 /// Two accounts that play each other.
 fn pair() -> Options {
@@ -48,7 +50,10 @@ async fn two_accounts_find_each_other_and_play_both_games_without_a_fault() {
     assert_eq!(report, RunReport::default());
     stage.expect_no_violations();
     let finished = stage.house.finished().by_variant;
-    assert!(finished["crazyhouse"] >= 2 && finished["capablanca"] >= 2, "{finished:?}");
+    assert!(
+        finished["crazyhouse"] >= 2 && finished["capablanca"] >= 2,
+        "{finished:?}"
+    );
     assert_eq!(stats.snapshot().faults, 0, "{:?}", stats.snapshot());
     // Every tape replays to the decisions that were made.
     let mut tapes = 0;
@@ -71,7 +76,11 @@ async fn cut_streams(cuts: usize) -> Vec<u128> {
     let mut options = pair();
     options.lobby.max_games = 16;
     options.lobby.max_games_per_opponent = 8;
-    options.matchmaking.offers.iter_mut().for_each(|offer| offer.clock = "180+1".to_owned());
+    options
+        .matchmaking
+        .offers
+        .iter_mut()
+        .for_each(|offer| offer.clock = "180+1".to_owned());
     // Slow enough that games are on all the time.
     options.game.time.max_nodes = 100;
     options.game.resign.enabled = false;
@@ -89,7 +98,9 @@ async fn cut_streams(cuts: usize) -> Vec<u128> {
         let account = ["ivory", "ebony"][cut % 2];
         // Event streams are cut sparingly: the platform allows few openings.
         let events = cut % 100 == 0;
-        let lost = stage.house.cut_streams(account, events, true, kinds[(cut / 2) % 2]);
+        let lost = stage
+            .house
+            .cut_streams(account, events, true, kinds[(cut / 2) % 2]);
         if lost == 0 {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
@@ -99,14 +110,20 @@ async fn cut_streams(cuts: usize) -> Vec<u128> {
         let back = async {
             loop {
                 let running = stage.house.running().len();
-                let open = stage.house.hall().stream_controls(account, false, true).len();
+                let open = stage
+                    .house
+                    .hall()
+                    .stream_controls(account, false, true)
+                    .len();
                 if open >= running {
                     return;
                 }
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        timeout(PATIENCE, back).await.expect("the streams come back");
+        timeout(PATIENCE, back)
+            .await
+            .expect("the streams come back");
         resumed.push(at.elapsed().as_millis());
         tokio::time::sleep(Duration::from_millis(7 * (cut as u64 % 13))).await;
     }
@@ -115,7 +132,11 @@ async fn cut_streams(cuts: usize) -> Vec<u128> {
     stage.expect_no_violations();
     assert_eq!(stats.snapshot().faults, 0);
     let finished = stage.house.finished();
-    let lost_on_time = finished.latest.iter().filter(|g| g.status == "outoftime").count();
+    let lost_on_time = finished
+        .latest
+        .iter()
+        .filter(|g| g.status == "outoftime")
+        .count();
     assert_eq!(lost_on_time, 0, "a flag fell: a move was lost");
     resumed.sort_unstable();
     resumed
@@ -133,7 +154,13 @@ async fn cut_streams_lose_no_move_and_double_none() {
 async fn a_thousand_cuts_resume_within_a_second_and_a_half() {
     let resumed = cut_streams(1_000).await;
     let p = |hundredths: usize| resumed[(resumed.len() * hundredths).div_ceil(100) - 1];
-    println!("resume of {} cuts: p50 {} ms, p99 {} ms, max {} ms", resumed.len(), p(50), p(99), p(100));
+    println!(
+        "resume of {} cuts: p50 {} ms, p99 {} ms, max {} ms",
+        resumed.len(),
+        p(50),
+        p(99),
+        p(100)
+    );
     assert!(p(99) < 1_500);
 }
 
@@ -166,23 +193,41 @@ async fn a_hostile_house_gets_every_game_to_its_end() {
     };
     let mut stage = Stage::open(config).await;
     let mut options = pair();
-    options.matchmaking.offers.iter_mut().for_each(|offer| offer.clock = "60+1".to_owned());
+    options
+        .matchmaking
+        .offers
+        .iter_mut()
+        .for_each(|offer| offer.clock = "60+1".to_owned());
     let daemon = stage.run(&options).await;
     let stats = daemon.stats.clone();
     stage.finished(6).await;
     daemon.stop().await;
     stage.expect_no_violations();
     assert_eq!(stats.snapshot().faults, 0, "{:?}", stats.snapshot());
-    let lost_on_time = stage.house.finished().latest.iter().filter(|g| g.status == "outoftime").count();
+    let lost_on_time = stage
+        .house
+        .finished()
+        .latest
+        .iter()
+        .filter(|g| g.status == "outoftime")
+        .count();
     assert_eq!(lost_on_time, 0);
-    assert!(stage.house.faults_struck().iter().all(|&n| n > 0), "{:?}", stage.house.faults_struck());
+    assert!(
+        stage.house.faults_struck().iter().all(|&n| n > 0),
+        "{:?}",
+        stage.house.faults_struck()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_crash_every_game_goes_on() {
     let mut stage = Stage::open(quick_house()).await;
     let mut options = pair();
-    options.matchmaking.offers.iter_mut().for_each(|offer| offer.clock = "180+1".to_owned());
+    options
+        .matchmaking
+        .offers
+        .iter_mut()
+        .for_each(|offer| offer.clock = "180+1".to_owned());
     options.game.resign.enabled = false;
     let mut worst = Duration::ZERO;
     let mut daemon = stage.run(&options).await;
@@ -199,14 +244,24 @@ async fn after_a_crash_every_game_goes_on() {
         daemon = stage.run(&options).await;
         let at = Instant::now();
         let back = async {
-            while stage.house.hall().stream_controls("ivory", false, true).len()
-                + stage.house.hall().stream_controls("ebony", false, true).len()
+            while stage
+                .house
+                .hall()
+                .stream_controls("ivory", false, true)
+                .len()
+                + stage
+                    .house
+                    .hall()
+                    .stream_controls("ebony", false, true)
+                    .len()
                 < 2 * running
             {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(PATIENCE, back).await.expect("all games are resumed");
+        timeout(PATIENCE, back)
+            .await
+            .expect("all games are resumed");
         worst = worst.max(at.elapsed());
     }
     daemon.stop().await;
@@ -218,7 +273,11 @@ async fn after_a_crash_every_game_goes_on() {
 async fn a_restart_of_the_server_ends_no_game() {
     let mut stage = Stage::open(quick_house()).await;
     let mut options = pair();
-    options.matchmaking.offers.iter_mut().for_each(|offer| offer.clock = "180+1".to_owned());
+    options
+        .matchmaking
+        .offers
+        .iter_mut()
+        .for_each(|offer| offer.clock = "180+1".to_owned());
     let daemon = stage.run(&options).await;
     let games = async {
         while stage.house.running().len() < 4 {
@@ -239,11 +298,17 @@ async fn a_drain_plays_on_and_takes_nothing_new() {
     let anna = stage.player("Anna", AccountKind::Bot).await;
     let bert = stage.player("Bert", AccountKind::Bot).await;
     let daemon = stage.run(&Options::default()).await;
-    let game = stage.begin(&anna, "robot", &form("crazyhouse", "60", "0")).await;
+    let game = stage
+        .begin(&anna, "robot", &form("crazyhouse", "60", "0"))
+        .await;
     daemon.shutdown.signal();
     let mut events = bert.events().await;
-    let id = bert.challenge("robot", &form("crazyhouse", "60", "0")).await;
-    let declined = timeout(PATIENCE, events.json_of("challengeDeclined")).await.expect("an answer");
+    let id = bert
+        .challenge("robot", &form("crazyhouse", "60", "0"))
+        .await;
+    let declined = timeout(PATIENCE, events.json_of("challengeDeclined"))
+        .await
+        .expect("an answer");
     assert_eq!(declined["challenge"]["id"], id.as_str());
     assert_eq!(declined["challenge"]["declineReasonKey"], "later");
     assert!(!daemon.is_over(), "a game is on");
@@ -259,7 +324,9 @@ async fn the_second_signal_ends_everything_and_the_next_run_resumes() {
     let mut stage = Stage::open(quick_house()).await;
     let anna = stage.player("Anna", AccountKind::Bot).await;
     let daemon = stage.run(&Options::default()).await;
-    let game = stage.begin(&anna, "robot", &form("capablanca", "120", "1")).await;
+    let game = stage
+        .begin(&anna, "robot", &form("capablanca", "120", "1"))
+        .await;
     play_first_moves(&anna, &game, 6).await;
     daemon.shutdown.signal();
     daemon.shutdown.signal();
@@ -289,7 +356,9 @@ async fn one_daemon_serves_several_servers_and_the_fall_of_one_disturbs_no_other
     let mut players = Vec::new();
     for (stage, user) in stages.iter().zip(users) {
         let anna = stage.player("Anna", AccountKind::Bot).await;
-        let game = stage.begin(&anna, user, &form("crazyhouse", "120", "1")).await;
+        let game = stage
+            .begin(&anna, user, &form("crazyhouse", "120", "1"))
+            .await;
         play_first_moves(&anna, &game, 4).await;
         players.push((anna, game));
     }
@@ -319,13 +388,19 @@ async fn a_bad_token_stops_its_account_and_no_other() {
     other.house.shutdown().await;
     let bad = {
         use seneschal::platform::http::Origin;
-        use seneschal::platform::lichess::{LichessConfig, Server, Shared, capabilities, connect, governor_config};
+        use seneschal::platform::lichess::{
+            LichessConfig, Server, Shared, capabilities, connect, governor_config,
+        };
         let config = LichessConfig {
             server: Server::House,
             timing: options.timing,
-            ..LichessConfig::new("stranger", secrecy::SecretString::from("not_a_token".to_owned()))
+            ..LichessConfig::new(
+                "stranger",
+                secrecy::SecretString::from("not_a_token".to_owned()),
+            )
         };
-        let origin = Origin::new(stage.house.base_url(), governor_config(Server::House), None).expect("an address");
+        let origin = Origin::new(stage.house.base_url(), governor_config(Server::House), None)
+            .expect("an address");
         let capabilities = capabilities(&config);
         let (link, client) = connect(config, Shared { origin, seed: 3 });
         let mut setup = strangers.pop().expect("one account");
@@ -336,7 +411,9 @@ async fn a_bad_token_stops_its_account_and_no_other() {
     };
     accounts.push(bad);
     let daemon = run_accounts(accounts, &options, stage.store.clone());
-    let game = stage.begin(&anna, "robot", &form("crazyhouse", "60", "0")).await;
+    let game = stage
+        .begin(&anna, "robot", &form("crazyhouse", "60", "0"))
+        .await;
     play_first_moves(&anna, &game, usize::MAX).await;
     let report = daemon.drain().await;
     assert_eq!(report.stopped.len(), 1, "{report:?}");

@@ -312,7 +312,11 @@ pub async fn play_first_moves(player: &Bot, game: &str, plies: usize) -> Value {
     let begun = Instant::now();
     loop {
         assert!(begun.elapsed() < 2 * PATIENCE, "the game hangs: {state}");
-        let moves: Vec<&str> = state["moves"].as_str().expect("moves").split_whitespace().collect();
+        let moves: Vec<&str> = state["moves"]
+            .as_str()
+            .expect("moves")
+            .split_whitespace()
+            .collect();
         if client::status(&state) != "started" && client::status(&state) != "created" {
             return state;
         }

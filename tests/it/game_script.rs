@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use seneschal::engine::{ReportOrigin, Score, SearchReport};
 use seneschal::game::{
-    ChatLine, ChatRoom, ClockReading, Clocks, CommandFailure, CommandKind,
-    GameCapabilities, GameEnd, GameEvent, GameId, GameMemory, GamePolicy, GameResult, GameRules,
-    GameSession, GameSource, GameStart, GameState, Input, Moment, OfferKind, Offers, Player,
-    PlayerKind, PlayerName, Rating, SearchId, SessionTerms, Status, Termination, TimeControl,
+    ChatLine, ChatRoom, ClockReading, Clocks, CommandFailure, CommandKind, GameCapabilities,
+    GameEnd, GameEvent, GameId, GameMemory, GamePolicy, GameResult, GameRules, GameSession,
+    GameSource, GameStart, GameState, Input, Moment, OfferKind, Offers, Player, PlayerKind,
+    PlayerName, Rating, SearchId, SessionTerms, Status, Termination, TimeControl,
 };
 use seneschal::rules::{CastlingMode, Color};
 
@@ -124,7 +124,12 @@ pub fn check_with(terms: SessionTerms, script: &str) -> GameSession {
 }
 
 /// One input of a script, without its time.
-pub fn parse_input(text: &str, now: Moment, session: &GameSession, start: &mut Option<GameStart>) -> Input {
+pub fn parse_input(
+    text: &str,
+    now: Moment,
+    session: &GameSession,
+    start: &mut Option<GameStart>,
+) -> Input {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     let event = match word {
         "full" => {

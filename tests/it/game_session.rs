@@ -228,7 +228,9 @@ fn a_list_with_an_illegal_move_is_asked_for_again_and_then_the_game_is_left() {
         position.parse_uci("e1e3").expect_err("illegal").to_string()
     };
     let script = session_script("> send resign").replace("REASON", &reason);
-    check(&format!("{script}\n30 end 0-1 resign\n > finished Decisive {{ winner: Black }} Resignation"));
+    check(&format!(
+        "{script}\n30 end 0-1 resign\n > finished Decisive {{ winner: Black }} Resignation"
+    ));
     let mut policy = quiet();
     policy.on_rules_error = LeavePolicy::Stay;
     check_with(

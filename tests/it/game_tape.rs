@@ -84,7 +84,10 @@ fn another_decision_shows_with_its_line() {
 #[test]
 fn what_is_no_tape_is_refused() {
     assert!(matches!(replay([]), Err(TapeError::Head)));
-    assert!(matches!(replay(["{}"]), Err(TapeError::Syntax { line: 1, .. })));
+    assert!(matches!(
+        replay(["{}"]),
+        Err(TapeError::Syntax { line: 1, .. })
+    ));
     let tape = game();
     assert!(matches!(replay([tape[1].as_str()]), Err(TapeError::Head)));
     let newer = tape[0].replace("\"version\":1", "\"version\":2");

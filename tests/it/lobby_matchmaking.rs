@@ -183,8 +183,10 @@ fn our_own_limit_stops_all_challenges() {
 #[test]
 fn an_offer_the_platform_never_takes_is_dropped() {
     // C09: the opponent is not to blame.
-    seeking(|_, m| m.interval = Duration::from_secs(1)).with_notes().check(
-        "
+    seeking(|_, m| m.interval = Duration::from_secs(1))
+        .with_notes()
+        .check(
+            "
         1   main bots bot-a
         1   main tick
             > main note matchmaking: challenges (crazyhouse 180+2 against bot-a)
@@ -193,7 +195,7 @@ fn an_offer_the_platform_never_takes_is_dropped() {
             > main note matchmaking.offer: drops the offer (offer 0: the platform said so)
         4   main tick
         ",
-    );
+        );
 }
 
 #[test]
@@ -289,7 +291,10 @@ fn the_platforms_budgets_are_kept_without_being_told() {
         for (_, action) in stage.lobby.tick(now) {
             if let seneschal::lobby::LobbyAction::Create(request) = action {
                 games += 1;
-                let script = format!("{second} main started-alone g{second} {}\n{second} main ended g{second}", request.opponent);
+                let script = format!(
+                    "{second} main started-alone g{second} {}\n{second} main ended g{second}",
+                    request.opponent
+                );
                 stage.check(&script);
             }
         }

@@ -338,7 +338,10 @@ fn games_against_bots_are_counted_when_they_start_whoever_asked() {
     );
     let now = crate::lobby_script::now(10.0);
     let account = seneschal::lobby::AccountName::new("main");
-    let used = stage.lobby.memory().used(&account, "bot-games", now.wall_ms);
+    let used = stage
+        .lobby
+        .memory()
+        .used(&account, "bot-games", now.wall_ms);
     assert_eq!(used, 2);
 }
 
@@ -399,7 +402,11 @@ fn accounts_share_the_slots() {
 
 #[test]
 fn an_account_may_have_a_bound_of_its_own() {
-    let mut stage = stage_with(LobbyPolicy::default(), MatchmakingPolicy::default(), Some(1));
+    let mut stage = stage_with(
+        LobbyPolicy::default(),
+        MatchmakingPolicy::default(),
+        Some(1),
+    );
     stage.check(
         "
         0 main online

@@ -1,4 +1,8 @@
 //! The one integration test crate: one module per area.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where, and nothing more"
+)]
 
 mod config_load;
 mod daemon_cases;
@@ -6,6 +10,7 @@ mod daemon_deploy;
 mod daemon_laws;
 mod daemon_process;
 mod daemon_rig;
+mod architecture;
 mod engine_match;
 mod game_manners;
 mod game_script;
@@ -19,5 +24,10 @@ mod lichess_rig;
 mod lobby_matchmaking;
 mod lobby_script;
 mod lobby_slots;
+mod rules;
 mod store_basics;
 mod store_kill;
+mod lichess_contract;
+mod lichess_contract_game;
+mod pychess;
+mod fics;

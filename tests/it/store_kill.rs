@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use seneschal::store::records::OwedGame;
 use seneschal::store::{Durability, Store, StoreOptions};
@@ -75,7 +75,10 @@ fn acknowledged_records_survive_kill_9() {
                 }
             }
         }
-        std::thread::sleep(Duration::from_micros(371 * round));
+        let moment = Instant::now() + Duration::from_micros(371 * round);
+        while Instant::now() < moment {
+            std::hint::spin_loop();
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         // What was still in the pipe had been acknowledged as well. A torn last line does not count.

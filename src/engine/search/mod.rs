@@ -3,7 +3,8 @@
 mod alphabeta;
 pub mod bench;
 mod history;
-mod params;
+mod mate;
+pub mod params;
 mod picker;
 mod quiescence;
 mod root;
@@ -13,6 +14,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::evaluation::weights::Weights;
 use super::limits::SearchLimits;
 use super::report::{ReportOrigin, SearchInfo, SearchReport};
 use super::score::Score;
@@ -22,9 +24,12 @@ use super::time::{Situation, TimeManager};
 use super::transposition::Table;
 use super::{evaluation, fallback_move};
 use crate::rules::pos::Pos;
-use crate::rules::variants::Rules;
+use crate::rules::variants::{self, Rules};
 use crate::rules::{History, Move, Position, Variant};
+#[cfg(any(not(debug_assertions), feature = "every-variant"))]
 use crate::with_pos;
+use crate::with_variants;
+use params::Params;
 use root::{Deepening, to_score};
 use worker::{MATE_BOUND, Shared, Worker};
 
@@ -35,6 +40,10 @@ pub struct AlphaBeta {
     threads: usize,
     /// Workers of the variant searched last, as `Vec<Worker<R>>`.
     workers: Option<(Variant, Box<dyn Any + Send>)>,
+    /// Parameters in place of the variant's own, for tuning.
+    params: Option<Params>,
+    /// Weights of the evaluation in place of the variant's own, for tuning.
+    weights: Option<&'static Weights>,
 }
 
 impl AlphaBeta {
@@ -45,6 +54,26 @@ impl AlphaBeta {
             table,
             threads: threads.max(1),
             workers: None,
+            params: None,
+            weights: None,
+        }
+    }
+
+    /// Searches with these parameters, whatever the variant, from now on.
+    pub fn set_params(&mut self, params: Params) {
+        self.params = Some(params);
+    }
+
+    /// Evaluates with these weights, whatever the variant, from now on.
+    pub fn set_weights(&mut self, weights: &'static Weights) {
+        self.weights = Some(weights);
+    }
+
+    /// Forgets what was learnt about the last game, table included, without giving memory back.
+    pub fn forget_game(&mut self) {
+        self.table.clear();
+        if let Some((variant, any)) = &mut self.workers {
+            clear_workers(*variant, any.as_mut());
         }
     }
 
@@ -75,6 +104,14 @@ impl AlphaBeta {
             workers.push(Worker::new(Arc::clone(&shared), pos));
         }
         for worker in &mut workers {
+            if let Some(params) = self.params
+                && params != worker.params
+            {
+                worker.set_params(params);
+            }
+            if let Some(weights) = self.weights {
+                worker.weights = weights;
+            }
             worker.prepare(Arc::clone(&shared), pos, history.keys());
             worker.set_root_moves(&limits.search_moves);
         }
@@ -82,6 +119,21 @@ impl AlphaBeta {
         self.workers = Some((R::VARIANT, Box::new(workers)));
         report
     }
+}
+
+fn clear_workers(variant: Variant, any: &mut (dyn Any + Send)) {
+    macro_rules! clear {
+        ($($name:ident),* $(,)?) => {
+            match variant {
+                $(Variant::$name => {
+                    if let Some(workers) = any.downcast_mut::<Vec<Worker<variants::$name>>>() {
+                        workers.iter_mut().for_each(Worker::forget);
+                    }
+                })*
+            }
+        };
+    }
+    with_variants!(clear);
 }
 
 /// Runs all workers and makes a report of the main one's result.
@@ -122,6 +174,10 @@ fn search_with<R: Rules>(
         shared.done.store(true, Ordering::Relaxed);
         depth
     });
+    // The last word: nodes of the iteration that was broken off are nodes too.
+    if depth > 0 {
+        main.report_line(depth as i32, 0, on_info);
+    }
     let best = &main.root_moves[0];
     let score = if best.score.abs() > worker::MATE {
         Score::Cp(0)
@@ -159,26 +215,76 @@ impl Searcher for AlphaBeta {
         stop: &StopFlag,
         on_info: &mut dyn FnMut(&SearchInfo),
     ) -> SearchReport {
-        with_pos!(history.position().any(), pos => self.run(pos, history, limits, stop, on_info))
+        self.dispatch(history, limits, stop, on_info)
     }
 
     fn new_game(&mut self) {
-        self.table.clear();
-        self.workers = None;
+        self.forget_game();
     }
 
     fn switch_game(&mut self) {
-        self.workers = None;
+        if let Some((variant, any)) = &mut self.workers {
+            clear_workers(*variant, any.as_mut());
+        }
     }
 
     fn explain(&self, position: &Position) -> Option<String> {
-        let value = with_pos!(position.any(), pos => static_value(pos));
+        let value = static_value(position)?;
         Some(format!(
             "static evaluation {value} for the side to move (mates count from {MATE_BOUND})"
         ))
     }
 }
 
-fn static_value<R: Rules>(pos: &Pos<R>) -> i32 {
+/// The search of every variant is compiled: always in release builds, on demand in others (see the manifest).
+#[cfg(any(not(debug_assertions), feature = "every-variant"))]
+impl AlphaBeta {
+    fn dispatch(
+        &mut self,
+        history: &History,
+        limits: &SearchLimits,
+        stop: &StopFlag,
+        on_info: &mut dyn FnMut(&SearchInfo),
+    ) -> SearchReport {
+        with_pos!(history.position().any(), pos => self.run(pos, history, limits, stop, on_info))
+    }
+}
+
+#[cfg(any(not(debug_assertions), feature = "every-variant"))]
+fn static_value(position: &Position) -> Option<i32> {
+    Some(with_pos!(position.any(), pos => value_of(pos)))
+}
+
+#[cfg(not(any(not(debug_assertions), feature = "every-variant")))]
+impl AlphaBeta {
+    fn dispatch(
+        &mut self,
+        history: &History,
+        limits: &SearchLimits,
+        stop: &StopFlag,
+        on_info: &mut dyn FnMut(&SearchInfo),
+    ) -> SearchReport {
+        use crate::rules::AnyPos;
+        match history.position().any() {
+            AnyPos::Crazyhouse(pos) => self.run(pos, history, limits, stop, on_info),
+            AnyPos::Capablanca(pos) => self.run(pos, history, limits, stop, on_info),
+            _ => {
+                super::material::MaterialSearcher::default().search(history, limits, stop, on_info)
+            }
+        }
+    }
+}
+
+#[cfg(not(any(not(debug_assertions), feature = "every-variant")))]
+fn static_value(position: &Position) -> Option<i32> {
+    use crate::rules::AnyPos;
+    match position.any() {
+        AnyPos::Crazyhouse(pos) => Some(value_of(pos)),
+        AnyPos::Capablanca(pos) => Some(value_of(pos)),
+        _ => None,
+    }
+}
+
+fn value_of<R: Rules>(pos: &Pos<R>) -> i32 {
     evaluation::evaluate(pos, evaluation::weights::weights(R::VARIANT))
 }

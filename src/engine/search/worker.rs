@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::history::{History, Row};
+use super::mate::Solver;
 use super::params::Params;
 use super::picker::Scored;
 use crate::engine::evaluation::values::Values;
@@ -12,6 +13,7 @@ use crate::engine::evaluation::{MAX_EVAL, evaluate};
 use crate::engine::stop::StopFlag;
 use crate::engine::transposition::Table;
 use crate::rules::generate::Kinds;
+use crate::rules::geometry::Geometry;
 use crate::rules::pos::Pos;
 use crate::rules::variants::Rules;
 use crate::rules::{Color, Ending, Move, MoveList, Outcome};
@@ -112,6 +114,10 @@ pub struct Worker<R: Rules> {
     pv_length: Vec<usize>,
     reductions: Vec<i32>,
     counted: u64,
+    /// Looks for mates by checks at the root; made when first wanted.
+    pub solver: Option<Solver>,
+    /// Nodes the solver has used in this search.
+    pub solver_nodes: u64,
 }
 
 impl<R: Rules> std::fmt::Debug for Worker<R> {
@@ -135,7 +141,7 @@ impl<R: Rules> Worker<R> {
             values: Values::of(R::VARIANT),
             params,
             weights: weights(R::VARIANT),
-            history: History::new(),
+            history: History::new(R::VARIANT.roles().len(), <R::G as Geometry>::SQUARES),
             arena: Vec::with_capacity(8192),
             frames: vec![Frame::EMPTY; MAX_PLY + 8],
             root_moves: Vec::new(),
@@ -154,7 +160,15 @@ impl<R: Rules> Worker<R> {
             pv_length: vec![0; MAX_PLY + 4],
             reductions: reductions(&params),
             counted: 0,
+            solver: None,
+            solver_nodes: 0,
         }
+    }
+
+    /// Replaces the parameters of the variant.
+    pub fn set_params(&mut self, params: Params) {
+        self.params = params;
+        self.reductions = reductions(&params);
     }
 
     /// Makes ready for a search from `root`, reached by a game with these keys (the root's own last).
@@ -172,6 +186,7 @@ impl<R: Rules> Worker<R> {
         self.arena.clear();
         self.nodes = 0;
         self.counted = 0;
+        self.solver_nodes = 0;
         self.seldepth = 0;
         self.stopped = false;
         self.root_first = 0;
@@ -196,9 +211,10 @@ impl<R: Rules> Worker<R> {
         self.keys.push(key);
         self.mark(key);
         let (_, piece) = super::picker::origin_and_piece(&self.positions[ply], m);
+        let row = self.history.row(piece, m.to());
         let frame = &mut self.frames[ply];
         frame.played = m;
-        frame.row = Row::of(piece, m.to());
+        frame.row = row;
         let (before, after) = self.positions.split_at_mut(ply + 1);
         after[0] = before[ply];
         after[0].play(m);
@@ -364,6 +380,14 @@ impl<R: Rules> Worker<R> {
         self.nodes - self.counted
     }
 
+    /// Forgets what was learnt about a game.
+    pub fn forget(&mut self) {
+        self.history.clear();
+        if let Some(solver) = &mut self.solver {
+            solver.clear();
+        }
+    }
+
     /// Starts an empty principal variation at a ply.
     #[inline(always)]
     pub fn clear_pv(&mut self, ply: usize) {
@@ -391,8 +415,9 @@ fn reductions(params: &Params) -> Vec<i32> {
         for n in 1..REDUCTION_MOVES {
             let product = (depth as f64).ln() * (n as f64).ln();
             // In units of 1/1024 ply.
-            table[depth * REDUCTION_MOVES + n] =
-                (1024.0 * (0.6 + product / (f64::from(params.reduction_divisor) / 100.0))) as i32;
+            table[depth * REDUCTION_MOVES + n] = (f64::from(params.reduction_base)
+                + 1024.0 * product / (f64::from(params.reduction_divisor) / 100.0))
+                as i32;
         }
     }
     table

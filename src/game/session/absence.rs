@@ -142,7 +142,11 @@ impl GameSession {
             if let Some(game) = &mut self.game {
                 game.absence.abort_sent = Some(now);
             }
-            self.note("absence.abort", "aborts", "the opponent does not make his first move");
+            self.note(
+                "absence.abort",
+                "aborts",
+                "the opponent does not make his first move",
+            );
             return self.send(GameCommand::Abort);
         }
         if game.absence.claim_at.is_some_and(|due| due <= now) {
@@ -161,7 +165,11 @@ impl GameSession {
         } else {
             ("claims a draw", GameCommand::ClaimDraw)
         };
-        self.note("absence.claim", verdict, "the opponent left and the platform allows it");
+        self.note(
+            "absence.claim",
+            verdict,
+            "the opponent left and the platform allows it",
+        );
         self.send(command);
     }
 }

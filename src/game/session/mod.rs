@@ -249,10 +249,18 @@ impl GameSession {
         let same_game = self.game.as_ref().is_some_and(|game| {
             let old = &game.start;
             (old.variant, old.castling_mode, old.color, &old.initial_fen)
-                == (start.variant, start.castling_mode, start.color, &start.initial_fen)
+                == (
+                    start.variant,
+                    start.castling_mode,
+                    start.color,
+                    &start.initial_fen,
+                )
         });
         if same_game {
-            let game = self.game.as_mut().expect("same_game says that there is one");
+            let game = self
+                .game
+                .as_mut()
+                .expect("same_game says that there is one");
             game.start = start;
             game.link_up = true;
             game.absence.opponent_returned();
@@ -313,7 +321,11 @@ impl GameSession {
         if let Status::Ended(end) = &state.status {
             // The end is the end even if its move list is not to our taste; the last good record is kept then.
             if game.record.follow(&game.start, base, &state.moves).is_err() {
-                self.note("rules.final", "kept our record", "the final list is not legal to us");
+                self.note(
+                    "rules.final",
+                    "kept our record",
+                    "the final list is not legal to us",
+                );
             }
             return self.finish(end.clone(), now);
         }
@@ -383,7 +395,11 @@ impl GameSession {
             return;
         }
         let turn = game.turn();
-        if game.search.as_ref().is_some_and(|search| search.turn != turn) {
+        if game
+            .search
+            .as_ref()
+            .is_some_and(|search| search.turn != turn)
+        {
             self.cancel_search();
         }
         let Some(game) = &mut self.game else { return };
@@ -441,7 +457,11 @@ impl GameSession {
         let Some(game) = &mut self.game else { return };
         let first = game.doubt.is_none();
         if !full || first {
-            self.note("rules.disagree", "asked for the whole state", error.to_string());
+            self.note(
+                "rules.disagree",
+                "asked for the whole state",
+                error.to_string(),
+            );
             if first {
                 self.cancel_search();
                 self.send(GameCommand::Resync);
@@ -518,7 +538,11 @@ impl GameSession {
             CommandKind::Abort => game.absence.forbid_abort(),
             _ => game.may_resign = false,
         }
-        self.note("leave.refused", "plays on", "the platform keeps the game running");
+        self.note(
+            "leave.refused",
+            "plays on",
+            "the platform keeps the game running",
+        );
     }
 
     fn on_unwanted(&mut self, reason: &str, now: Moment) {
@@ -545,7 +569,11 @@ impl GameSession {
             }
             (CommandKind::Play { ply }, _) => {
                 if game.sent.as_ref().is_some_and(|sent| sent.turn.ply == ply) {
-                    self.note("move.unanswered", "asks for the whole state", "no answer came");
+                    self.note(
+                        "move.unanswered",
+                        "asks for the whole state",
+                        "no answer came",
+                    );
                     self.ask_for_echo(now);
                 }
             }
@@ -556,7 +584,11 @@ impl GameSession {
                 }
                 if was_leaving {
                     self.leaving_refused(command);
-                    if self.game.as_ref().is_some_and(|g| g.doubt.is_some_and(|d| d.hopeless)) {
+                    if self
+                        .game
+                        .as_ref()
+                        .is_some_and(|g| g.doubt.is_some_and(|d| d.hopeless))
+                    {
                         return self.leave(now);
                     }
                     self.consider(false, now);
@@ -583,7 +615,11 @@ impl GameSession {
             return;
         }
         let mut resync = false;
-        if let Some(doubt) = game.doubt.as_mut().filter(|d| !d.hopeless && d.ask_again <= now) {
+        if let Some(doubt) = game
+            .doubt
+            .as_mut()
+            .filter(|d| !d.hopeless && d.ask_again <= now)
+        {
             doubt.ask_again = now + RESYNC_WAIT;
             resync = true;
         }

@@ -91,7 +91,10 @@ impl GameSession {
         let Some(game) = &mut self.game else { return };
         let bot = game.start.opponent.kind == PlayerKind::Bot;
         let refusal = if game.offers.granted >= policy.max_per_game {
-            Some(format!("{} of {} granted", game.offers.granted, policy.max_per_game))
+            Some(format!(
+                "{} of {} granted",
+                game.offers.granted, policy.max_per_game
+            ))
         } else if game.start.rated && !policy.in_rated {
             Some("the game is rated".to_owned())
         } else if bot && !policy.to_bots {
@@ -145,12 +148,19 @@ impl GameSession {
             return false;
         }
         let score_limit = policy.score_cp;
-        let Some(game) = &mut self.game else { return false };
+        let Some(game) = &mut self.game else {
+            return false;
+        };
         let ply = game.record.ply();
         if game.offers.accepted_at_ply == Some(ply) {
             return false;
         }
-        let Some(score) = game.thoughts.last.as_ref().map(|t| t.report.score.centipawns()) else {
+        let Some(score) = game
+            .thoughts
+            .last
+            .as_ref()
+            .map(|t| t.report.score.centipawns())
+        else {
             return false;
         };
         if score > score_limit {
@@ -183,7 +193,9 @@ impl GameSession {
             return false;
         }
         let moves = policy.moves;
-        let Some(game) = &mut self.game else { return false };
+        let Some(game) = &mut self.game else {
+            return false;
+        };
         let ply = game.record.ply();
         let absolute = game.record.absolute_ply();
         let early = absolute < min_ply || (game.start.rules.no_early_draw && absolute < 60);

@@ -7,8 +7,8 @@ use super::super::event::{ChatLine, ChatRoom};
 use super::super::facts::{GameSource, Player};
 use super::super::policy::fill;
 use super::super::time::Moment;
-use super::think::Thought;
 use super::GameSession;
+use super::think::Thought;
 
 /// Moves shown by `!pv`.
 const PV_MOVES: usize = 8;
@@ -117,11 +117,18 @@ impl GameSession {
         if ours || line.from_server || !chat.enabled || !chat.commands {
             return;
         }
-        let too_soon = game.talk.last(line.room).is_some_and(|last| now.since(last) < gap);
+        let too_soon = game
+            .talk
+            .last(line.room)
+            .is_some_and(|last| now.since(last) < gap);
         if too_soon || game.talk.answers >= chat.max_answers {
             return;
         }
-        let word = word.split_whitespace().next().unwrap_or_default().to_lowercase();
+        let word = word
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_lowercase();
         if let Some(answer) = self.answer_to(&word, line.room) {
             if let Some(game) = &mut self.game {
                 game.talk.answers += 1;
@@ -152,7 +159,10 @@ impl GameSession {
                 let span = self.terms.policy.absence.wait;
                 let more = self.game.as_mut()?.absence.wait(span);
                 if more {
-                    format!("I will wait {} more seconds for the first move.", span.as_secs())
+                    format!(
+                        "I will wait {} more seconds for the first move.",
+                        span.as_secs()
+                    )
                 } else {
                     "I cannot wait any longer.".to_owned()
                 }

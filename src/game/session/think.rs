@@ -185,7 +185,9 @@ impl GameSession {
         let usable = clock.remaining.saturating_sub(clock.overhead);
         let longest = self.terms.policy.time.max_move + PATIENCE;
         let hurry = (usable * 8 / 10).min(longest);
-        let give_up = (usable * 9 / 10).min(longest + GRACE).max(hurry + GRACE / 25);
+        let give_up = (usable * 9 / 10)
+            .min(longest + GRACE)
+            .max(hurry + GRACE / 25);
         (now + hurry, now + give_up)
     }
 
@@ -278,17 +280,29 @@ impl GameSession {
         let Some(sent) = &mut game.sent else { return };
         if !sent.refused {
             sent.echo_by = now + sent.wait;
-            self.note("move.owed", "sends the move again", "the platform does not show it");
+            self.note(
+                "move.owed",
+                "sends the move again",
+                "the platform does not show it",
+            );
             return self.send(command);
         }
         let m = sent.m;
         game.sent = None;
         game.refused.push(m);
         if game.refused.len() < MAX_REFUSED && !self.only_refused_left() {
-            self.note("move.refused", "looks for another move", "the platform refuses that one");
+            self.note(
+                "move.refused",
+                "looks for another move",
+                "the platform refuses that one",
+            );
             return self.think(now);
         }
-        self.note("move.refused", "leaves the game", "the platform refuses what we hold legal");
+        self.note(
+            "move.refused",
+            "leaves the game",
+            "the platform refuses what we hold legal",
+        );
         self.leave(now);
     }
 
@@ -333,7 +347,11 @@ impl GameSession {
     pub(super) fn play_held(&mut self, now: Moment) {
         let held = self.game.as_mut().and_then(|game| game.held.take());
         if let Some(held) = held {
-            self.note("draw.accept", "plays on", "the game goes on in spite of our yes");
+            self.note(
+                "draw.accept",
+                "plays on",
+                "the game goes on in spite of our yes",
+            );
             self.play(held.m, false, now);
         }
     }

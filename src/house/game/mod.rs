@@ -192,6 +192,8 @@ pub struct Game {
     pub moves: Vec<String>,
     /// What the mover's clock showed after each move, in ms.
     pub clocks: Vec<i64>,
+    /// The moves as people write them.
+    pub sans: Vec<String>,
     history: History,
     adjudication: Adjudication,
     offered_at: [Option<usize>; 2],
@@ -241,6 +243,7 @@ impl Game {
             chat: Vec::new(),
             moves: Vec::new(),
             clocks: Vec::new(),
+            sans: Vec::new(),
             history: History::new(new.start),
             adjudication: Adjudication::SEED,
             offered_at: [None; 2],
@@ -283,8 +286,16 @@ impl Game {
         &self.seats[color.index()]
     }
 
-    /// The side of an account.
+    /// Whether one account plays both sides, at one device.
+    pub fn is_shared(&self) -> bool {
+        self.seats[0].account == self.seats[1].account
+    }
+
+    /// The side of an account; of a shared game, the side whose turn it is.
     pub fn color_of(&self, account: &str) -> Option<Color> {
+        if self.is_shared() {
+            return (self.seats[0].account == account).then(|| self.turn());
+        }
         Color::ALL
             .into_iter()
             .find(|color| self.seat(*color).account == account)
@@ -363,6 +374,7 @@ impl Game {
 
     fn put_on_board(&mut self, color: Color, played: Move, now_ms: i64) {
         let told = self.position().uci(played);
+        self.sans.push(self.position().san(played));
         self.history.play_unchecked(played);
         self.moves.push(told);
         self.clock.moved(color, self.moves.len(), now_ms);
@@ -375,6 +387,10 @@ impl Game {
     pub fn answer_draw(&mut self, color: Color, yes: bool, now_ms: i64) -> Vec<Note> {
         if self.status.is_over() {
             return Vec::new();
+        }
+        if yes && self.is_shared() {
+            // Two at one device have agreed before they press the button.
+            return self.finish(Ending::draw(EndReason::Agreement), now_ms);
         }
         match (yes, self.draw_offer) {
             (true, Some(by)) if by != color => {
@@ -414,6 +430,10 @@ impl Game {
         let allowed = self.seats.iter().all(|seat| seat.takebacks);
         if self.status.is_over() || !allowed || self.plies() == 0 {
             return Vec::new();
+        }
+        if yes && self.is_shared() {
+            self.take_back(1, now_ms);
+            return vec![Note::State];
         }
         match (yes, self.takeback_offer) {
             (true, Some(by)) if by != color => {
@@ -461,6 +481,7 @@ impl Game {
         self.history.truncate(left);
         self.moves.truncate(left);
         self.clocks.truncate(left);
+        self.sans.truncate(left);
         self.clock.taken_back(before, left, now_ms);
         self.takeback_offer = None;
         self.draw_offer = None;

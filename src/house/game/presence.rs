@@ -74,6 +74,11 @@ impl Game {
         })
     }
 
+    /// Whether `color`'s opponent has been away for long enough to be claimed against.
+    pub fn could_claim(&self, color: Color, base_ms: i64, now_ms: i64) -> bool {
+        self.claim_in_ms(!color, base_ms, now_ms) == Some(0)
+    }
+
     /// Tells the opponent of an absent player how long he must wait, every five seconds.
     pub fn watch_absence(&mut self, base_ms: i64, now_ms: i64) -> Vec<Note> {
         const AGAIN_MS: i64 = 5_000;

@@ -127,6 +127,7 @@ impl Game {
             }
         })?;
         let mut history = History::new(start);
+        let mut sans = Vec::new();
         for (number, uci) in (1..).zip(record.moves.split_whitespace()) {
             let parsed = history.position().parse_uci(uci);
             let played = parsed.map_err(|error| RestoreError::Move {
@@ -135,6 +136,7 @@ impl Game {
                 uci: uci.to_owned(),
                 reason: error.to_string(),
             })?;
+            sans.push(history.position().san(played));
             history.play_unchecked(played);
         }
         Ok(Game {
@@ -156,6 +158,7 @@ impl Game {
             chat: record.chat,
             moves: record.moves.split_whitespace().map(str::to_owned).collect(),
             clocks: record.clocks,
+            sans,
             history,
             adjudication: Adjudication::SEED,
             offered_at: [None; 2],

@@ -29,7 +29,7 @@ impl Hall {
     /// 400, 404 and 429 as Lichess answers them.
     pub fn challenge(&self, caller: &Caller, dest: &str, terms: Terms) -> Result<Value, Refusal> {
         self.command(|state, now_ms| {
-            let id = state.create_challenge(&caller.account, dest, terms, now_ms)?;
+            let id = state.create_challenge(&caller.account, dest, terms, None, now_ms)?;
             state
                 .challenge_json(&id, Some(Direction::Out), now_ms)
                 .ok_or(Refusal::NOT_FOUND)
@@ -47,7 +47,7 @@ impl Hall {
         terms: Terms,
     ) -> Result<OpenStream, Refusal> {
         self.command(|state, now_ms| {
-            let id = state.create_challenge(&caller.account, dest, terms, now_ms)?;
+            let id = state.create_challenge(&caller.account, dest, terms, None, now_ms)?;
             let json = state
                 .challenge_json(&id, Some(Direction::Out), now_ms)
                 .ok_or(Refusal::NOT_FOUND)?;
@@ -116,7 +116,7 @@ impl Hall {
                     state.close_challenge(id, ChallengeStatus::Canceled, None, now_ms);
                     return Ok(());
                 }
-                Some(challenge) if challenge.dest == caller.account => {
+                Some(challenge) if challenge.is_for(&caller.account) => {
                     let generic = Some(DeclineReason::read(None));
                     state.close_challenge(id, ChallengeStatus::Declined, generic, now_ms);
                     return Ok(());
@@ -149,10 +149,11 @@ impl Hall {
                 let mine = |pending: &&Pending| {
                     let challenge = &pending.challenge;
                     let owner = match direction {
-                        Direction::In => &challenge.dest,
-                        Direction::Out => &challenge.challenger,
+                        Direction::In => challenge.dest.as_deref(),
+                        Direction::Out => Some(challenge.challenger.as_str()),
                     };
-                    *owner == caller.account && challenge.status == ChallengeStatus::Created
+                    owner == Some(caller.account.as_str())
+                        && challenge.status == ChallengeStatus::Created
                 };
                 let mut found: Vec<&Challenge> = state
                     .challenges
@@ -182,7 +183,7 @@ impl Hall {
         self.command(|state, now_ms| {
             let direction = match state.challenges.get(id).map(|p| &p.challenge) {
                 Some(c) if c.challenger == caller.account => Direction::Out,
-                Some(c) if c.dest == caller.account => Direction::In,
+                Some(c) if c.is_for(&caller.account) => Direction::In,
                 _ => return Err(Refusal::NOT_FOUND),
             };
             let mut json = state
@@ -200,11 +201,12 @@ impl Hall {
 }
 
 impl State {
-    fn create_challenge(
+    pub(super) fn create_challenge(
         &mut self,
         challenger: &str,
         dest: &str,
         terms: Terms,
+        rematch_of: Option<String>,
         now_ms: i64,
     ) -> Result<String, Refusal> {
         self.refuse_if_closing()?;
@@ -229,17 +231,11 @@ impl State {
 
         self.cancel_pending(challenger, &dest_id, now_ms);
         let id = self.fresh_id();
-        let final_color = terms.color.unwrap_or_else(|| {
-            if self.rng.random() {
-                Color::White
-            } else {
-                Color::Black
-            }
-        });
-        let challenge = Challenge {
+        let final_color = self.draw_color(terms.color);
+        self.add_challenge(Challenge {
             id: id.clone(),
             challenger: challenger.to_owned(),
-            dest: dest_id,
+            dest: Some(dest_id),
             initial_fen: terms.fen.clone(),
             terms,
             final_color,
@@ -247,15 +243,31 @@ impl State {
             declined: None,
             created_ms: now_ms,
             seen_ms: now_ms,
-            rematch_of: None,
-        };
+            rematch_of,
+        });
+        self.tell_challenge(&id, LineKind::Challenge, now_ms);
+        Ok(id)
+    }
+
+    pub(super) fn add_challenge(&mut self, challenge: Challenge) {
         let pending = Pending {
             challenge,
             keep_alive: Vec::new(),
+            waiting: 0,
         };
-        self.challenges.insert(id.clone(), pending);
-        self.tell_challenge(&id, LineKind::Challenge, now_ms);
-        Ok(id)
+        self.challenges
+            .insert(pending.challenge.id.clone(), pending);
+    }
+
+    /// The challenger's side, drawn if the terms leave it open.
+    pub(super) fn draw_color(&mut self, wish: Option<Color>) -> Color {
+        wish.unwrap_or_else(|| {
+            if self.rng.random() {
+                Color::White
+            } else {
+                Color::Black
+            }
+        })
     }
 
     /// A person costs five credits, a bot one; only bots are limited.
@@ -318,11 +330,14 @@ impl State {
         asking: &str,
         now_ms: i64,
     ) -> Result<(), Refusal> {
+        let Some(dest_id) = &challenge.dest else {
+            return Ok(());
+        };
         let challenger = self.account(&challenge.challenger)?.clone();
-        let dest = self.account(&challenge.dest)?.clone();
+        let dest = self.account(dest_id)?.clone();
         self.check_bot_games(&challenger, &dest, asking, now_ms)?;
         if challenger.is_bot() && dest.is_bot() {
-            for id in [&challenge.challenger, &challenge.dest] {
+            for id in [&challenge.challenger, dest_id] {
                 let counted = self.meter.charge(Limited::BotGamesDay, id, 1, now_ms);
                 debug_assert!(counted.is_ok(), "it was checked just now");
             }
@@ -335,7 +350,7 @@ impl State {
             .challenges
             .values()
             .map(|pending| &pending.challenge)
-            .filter(|c| c.challenger == challenger && c.dest == dest && c.status.is_open())
+            .filter(|c| c.challenger == challenger && c.is_for(dest) && c.status.is_open())
             .map(|c| c.id.clone())
             .collect();
         for id in same {
@@ -354,7 +369,7 @@ impl State {
             return Err(Refusal::NOT_FOUND);
         };
         let challenge = pending.challenge.clone();
-        if challenge.dest == caller.account {
+        if challenge.is_for(&caller.account) {
             return Ok(challenge);
         }
         if challenge.challenger == caller.account {
@@ -369,7 +384,7 @@ impl State {
         Err(Refusal::NOT_FOUND)
     }
 
-    fn close_challenge(
+    pub(super) fn close_challenge(
         &mut self,
         id: &str,
         status: ChallengeStatus,
@@ -381,6 +396,7 @@ impl State {
         };
         pending.challenge.status = status;
         pending.challenge.declined = reason;
+        self.changed.insert(id.to_owned());
         let word = match status {
             ChallengeStatus::Accepted => "accepted",
             ChallengeStatus::Declined => "declined",
@@ -404,38 +420,60 @@ impl State {
     }
 
     /// The game of an accepted challenge.
-    fn begin(&mut self, mut challenge: Challenge, now_ms: i64) -> Result<(), Refusal> {
-        let variant = challenge.terms.variant;
-        if challenge.initial_fen.is_none() {
-            challenge.initial_fen = variant.shuffled_start(&mut self.rng);
+    pub(super) fn begin(&mut self, challenge: Challenge, now_ms: i64) -> Result<(), Refusal> {
+        let Some(dest) = &challenge.dest else {
+            return Err(Refusal::NOT_FOUND);
+        };
+        let challenger = &challenge.challenger;
+        let players = match challenge.final_color {
+            Color::White => [challenger.as_str(), dest.as_str()],
+            Color::Black => [dest.as_str(), challenger.as_str()],
+        };
+        let terms = &challenge.terms;
+        let fen = challenge.initial_fen.clone();
+        self.start_game(&challenge.id, players, terms, fen, now_ms)?;
+        self.close_challenge(&challenge.id, ChallengeStatus::Accepted, None, now_ms);
+        if let Some(before) = &challenge.rematch_of
+            && let Some(live) = self.games.get_mut(before)
+        {
+            live.next = Some(challenge.id.clone());
+            self.changed.insert(before.clone());
         }
-        let start = start_position(variant, challenge.initial_fen.as_deref())
+        Ok(())
+    }
+
+    /// Starts a game between White and Black.
+    pub(super) fn start_game(
+        &mut self,
+        id: &str,
+        players: [&str; 2],
+        terms: &Terms,
+        fen: Option<String>,
+        now_ms: i64,
+    ) -> Result<(), Refusal> {
+        let variant = terms.variant;
+        let initial_fen = fen.or_else(|| variant.shuffled_start(&mut self.rng));
+        let start = start_position(variant, initial_fen.as_deref())
             .map_err(|reason| Refusal::bad(format!("invalidFen: {reason}")))?;
-        let perf = variant.perf(challenge.terms.time);
-        let challenger = self.seat(&challenge.challenger, perf)?;
-        let dest = self.seat(&challenge.dest, perf)?;
-        let seats = match challenge.final_color {
-            Color::White => [challenger, dest],
-            Color::Black => [dest, challenger],
-        };
+        let perf = variant.perf(terms.time);
+        let [white, black] = players;
+        let seats = [self.seat(white, perf)?, self.seat(black, perf)?];
         let new = NewGame {
-            id: challenge.id.clone(),
+            id: id.to_owned(),
             variant,
-            rated: challenge.terms.rated,
+            rated: terms.rated,
             seats,
-            time: challenge.terms.time,
-            initial_fen: challenge.initial_fen.clone(),
+            time: terms.time,
+            initial_fen,
             start,
-            terms: challenge.terms.special.clone(),
+            terms: terms.special.clone(),
         };
-        let id = challenge.id;
-        self.close_challenge(&id, ChallengeStatus::Accepted, None, now_ms);
         self.games
-            .insert(id.clone(), Live::new(Game::new(new, now_ms)));
-        self.dirty_games.insert(id.clone());
-        self.changed_games.insert(id.clone());
-        tracing::info!(game.id = %id, variant = variant.key(), "game begins");
-        self.tell_players(&id, LineKind::GameStart, now_ms);
+            .insert(id.to_owned(), Live::new(Game::new(new, now_ms)));
+        self.dirty_games.insert(id.to_owned());
+        self.changed.insert(id.to_owned());
+        tracing::info!(game.id = id, variant = variant.key(), "game begins");
+        self.tell_players(id, LineKind::GameStart, now_ms);
         Ok(())
     }
 
@@ -463,10 +501,11 @@ impl State {
     ) -> Option<Value> {
         let challenge = &self.challenges.get(id)?.challenge;
         let challenger = self.accounts.get(&challenge.challenger)?;
-        let dest = self.accounts.get(&challenge.dest)?;
+        let dest_id = challenge.dest.as_ref()?;
+        let dest = self.accounts.get(dest_id)?;
         let online = (
             self.is_online(&challenge.challenger, now_ms),
-            self.is_online(&challenge.dest, now_ms),
+            self.is_online(dest_id, now_ms),
         );
         let base = &self.settings.base_url;
         Some(challenge_json(

@@ -4,18 +4,22 @@
 //! the API and the page with the id of the account that sent them, change the state
 //! and push lines into the queues of the streams. Nothing in here waits.
 
+mod answers;
 mod challenges;
+mod page;
 mod people;
 mod play;
+mod seeks;
 mod streams;
 mod tick;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, broadcast};
 
 use crate::rules::Color;
 
@@ -30,12 +34,20 @@ use super::lines::LineQueue;
 use super::refusal::Refusal;
 use super::time::Timeline;
 use super::violation::{Violation, ViolationKind, Violations};
+use answers::Samples;
+use seeks::Seek;
 
+pub use answers::AnswerTimes;
+pub use page::{Ahead, PageGuard, PageView, Viewer, Waiting};
 pub use play::{ClaimAnswer, FinishedGames, GameSummary};
+pub use seeks::SeekView;
 pub use streams::{OpenStream, StreamKey};
 
 /// Finished games that stay at hand for late streams; older ones come from the archive.
 const RECENT_GAMES: usize = 512;
+
+/// Changes that a watcher may be behind before it is told that it missed some.
+const CHANGES: usize = 1_024;
 
 /// Settings of the hall.
 #[derive(Debug, Clone)]
@@ -71,8 +83,8 @@ pub struct Hall {
     pub timeline: Timeline,
     /// Wakes whoever writes changed games to the archive.
     pub dirty: Notify,
-    /// Wakes whoever shows changed games to watchers.
-    pub seen: Notify,
+    /// Ids of games and challenges that have changed, for whoever shows them.
+    pub changes: broadcast::Sender<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -81,6 +93,9 @@ struct State {
     accounts: BTreeMap<String, Account>,
     tokens: HashMap<TokenHash, (String, Scopes)>,
     challenges: BTreeMap<String, Pending>,
+    seeks: BTreeMap<String, Seek>,
+    /// Offers that became games at another address, and when.
+    moved_on: HashMap<String, (String, i64)>,
     games: HashMap<String, Live>,
     /// Ids of finished games in `games`, oldest first.
     recent: std::collections::VecDeque<String>,
@@ -94,8 +109,10 @@ struct State {
     judgements: Vec<Judgement>,
     dirty_games: BTreeSet<String>,
     dirty_accounts: BTreeSet<String>,
-    changed_games: BTreeSet<String>,
+    /// Games and challenges that this command has changed.
+    changed: BTreeSet<String>,
     finished: FinishedGames,
+    answers: HashMap<String, Samples>,
     rng: StdRng,
     next_serial: u64,
     closing: bool,
@@ -106,6 +123,8 @@ struct State {
 struct Pending {
     challenge: Challenge,
     keep_alive: Vec<Arc<LineQueue>>,
+    /// Pages on which the challenger waits.
+    waiting: u32,
 }
 
 /// A game and the streams on it.
@@ -113,6 +132,14 @@ struct Pending {
 struct Live {
     game: Game,
     streams: Vec<GameStream>,
+    /// Who wants another game with the same opponent, by which challenge.
+    rematch: Option<(Color, String)>,
+    /// The game after this one.
+    next: Option<String>,
+    /// Grows with every change.
+    version: u64,
+    /// Who was told that it is his turn, at which ply and when, to measure his answer.
+    told: Option<(Color, usize, Instant)>,
     /// Last move accepted from each side and the ply it made, to recognise repetitions of a request.
     accepted: [Option<(usize, String)>; 2],
 }
@@ -157,6 +184,8 @@ impl Hall {
                 accounts: BTreeMap::new(),
                 tokens: HashMap::new(),
                 challenges: BTreeMap::new(),
+                seeks: BTreeMap::new(),
+                moved_on: HashMap::new(),
                 games: HashMap::new(),
                 recent: std::collections::VecDeque::new(),
                 event_streams: HashMap::new(),
@@ -167,15 +196,16 @@ impl Hall {
                 judgements: Vec::new(),
                 dirty_games: BTreeSet::new(),
                 dirty_accounts: BTreeSet::new(),
-                changed_games: BTreeSet::new(),
+                changed: BTreeSet::new(),
                 finished: FinishedGames::default(),
+                answers: HashMap::new(),
                 rng,
                 next_serial: 0,
                 closing: false,
             }),
             timeline,
             dirty: Notify::new(),
-            seen: Notify::new(),
+            changes: broadcast::channel(CHANGES).0,
         }
     }
 
@@ -191,13 +221,20 @@ impl Hall {
             let now_ms = self.timeline.now_ms();
             let result = run(&mut state, now_ms);
             let dirty = !state.dirty_games.is_empty() || !state.dirty_accounts.is_empty();
-            (result, dirty, !state.changed_games.is_empty())
+            let changed = std::mem::take(&mut state.changed);
+            for id in &changed {
+                if let Some(live) = state.games.get_mut(id) {
+                    live.version += 1;
+                }
+            }
+            (result, dirty, changed)
         };
         if dirty {
             self.dirty.notify_one();
         }
-        if changed {
-            self.seen.notify_one();
+        for id in changed {
+            // Nobody watches: that is no error.
+            drop(self.changes.send(id.into()));
         }
         result
     }
@@ -339,8 +376,13 @@ impl Hall {
         })
     }
 
-    /// Who is behind a token.
+    /// Who is behind a token of the API; sessions of browsers are none.
     pub fn caller(&self, token: TokenHash) -> Option<Caller> {
+        self.caller_of_any(token)
+            .filter(|caller| !caller.scopes.has_any(&[page::PAGE_SCOPE]))
+    }
+
+    fn caller_of_any(&self, token: TokenHash) -> Option<Caller> {
         let state = self.lock();
         let (account, scopes) = state.tokens.get(&token)?;
         Some(Caller {

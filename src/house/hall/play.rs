@@ -1,6 +1,7 @@
 //! Commands in games, and what the players and watchers are told of them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -121,8 +122,14 @@ impl Hall {
             match live.game.play(color, uci, offering_draw, now_ms) {
                 Ok(played) => {
                     if played.on_board {
-                        let accepted = (live.game.plies(), uci.to_owned());
-                        live.accepted[color.index()] = Some(accepted);
+                        let plies = live.game.plies();
+                        live.accepted[color.index()] = Some((plies, uci.to_owned()));
+                        if let Some((told, at, when)) = live.told.take()
+                            && (told, at + 1) == (color, plies)
+                        {
+                            let samples = state.answers.entry(caller.account.clone());
+                            samples.or_default().add(when.elapsed());
+                        }
                     }
                     state.deliver(game, played.notes, now_ms);
                     Ok(())
@@ -292,13 +299,6 @@ impl Hall {
         Some(look(&state.games.get(game)?.game, now_ms))
     }
 
-    /// Ids of the games that changed since the last call.
-    pub fn take_changed(&self) -> Vec<String> {
-        std::mem::take(&mut self.lock().changed_games)
-            .into_iter()
-            .collect()
-    }
-
     /// Ids of running games, newest first.
     pub fn running(&self) -> Vec<String> {
         let state = self.lock();
@@ -407,6 +407,10 @@ impl State {
             return;
         };
         let mut finished = false;
+        let (turn, plies) = (live.game.turn(), live.game.plies());
+        if plies >= 2 && live.told.is_none_or(|(_, at, _)| at != plies) {
+            live.told = Some((turn, plies, Instant::now()));
+        }
         for note in notes {
             match note {
                 Note::State => live.tell(&game_state_line(&live.game, now_ms)),
@@ -422,7 +426,7 @@ impl State {
             }
         }
         self.dirty_games.insert(id.to_owned());
-        self.changed_games.insert(id.to_owned());
+        self.changed.insert(id.to_owned());
         if finished {
             self.finish(id, now_ms);
         }
@@ -476,7 +480,7 @@ impl State {
             return;
         };
         let game = &live.game;
-        if game.status == Status::Aborted {
+        if game.status == Status::Aborted || game.is_shared() {
             return;
         }
         let (winner, rated) = (game.winner, game.rated);
@@ -498,7 +502,7 @@ impl State {
                 let turn = game.turn();
                 game.clock.resumed(last_move_ms, turn, now_ms);
                 tracing::info!(game.id = %game.id, plies = game.plies(), "game resumed");
-                self.changed_games.insert(game.id.clone());
+                self.changed.insert(game.id.clone());
                 self.dirty_games.insert(game.id.clone());
                 self.games.insert(game.id.clone(), Live::new(game));
             }
@@ -512,6 +516,10 @@ impl Live {
         Live {
             game,
             streams: Vec::new(),
+            rematch: None,
+            next: None,
+            version: 0,
+            told: None,
             accepted: [None, None],
         }
     }

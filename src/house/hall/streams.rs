@@ -325,7 +325,7 @@ impl State {
             .challenges
             .iter()
             .filter(|(_, pending)| {
-                pending.challenge.dest == account
+                pending.challenge.is_for(account)
                     && pending.challenge.status == ChallengeStatus::Created
             })
             .map(|(id, _)| id.as_str())

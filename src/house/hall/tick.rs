@@ -16,6 +16,7 @@ impl Hall {
         self.command(|state, now_ms| {
             state.judge(now_ms);
             state.tick_games(now_ms);
+            state.pair_seeks(now_ms);
         });
     }
 
@@ -24,6 +25,9 @@ impl Hall {
         self.command(|state, now_ms| {
             state.sweep_challenges(now_ms);
             state.meter.sweep(now_ms);
+            state
+                .moved_on
+                .retain(|_, (_, at_ms)| now_ms - *at_ms < PAST_CHALLENGE_MS);
             state.told_to_wait.retain(|_, until| *until > now_ms);
         });
     }
@@ -54,7 +58,7 @@ impl State {
         let mut gone = Vec::new();
         for (id, pending) in &mut self.challenges {
             let challenge = &mut pending.challenge;
-            if !pending.keep_alive.is_empty() {
+            if !pending.keep_alive.is_empty() || pending.waiting > 0 {
                 challenge.seen_ms = now_ms;
             }
             challenge.sweep(now_ms);
@@ -79,7 +83,11 @@ impl State {
         };
         let with_compat = kind == LineKind::Challenge;
         let line = challenge_event_line(kind, json, with_compat);
-        for account in [&pending.challenge.challenger, &pending.challenge.dest] {
+        let challenge = &pending.challenge;
+        for account in [Some(&challenge.challenger), challenge.dest.as_ref()]
+            .into_iter()
+            .flatten()
+        {
             if let Some(stream) = self.event_streams.get(account) {
                 stream.queue.push(line.clone());
             }

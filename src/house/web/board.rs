@@ -29,6 +29,8 @@ pub struct BoardView {
     pub standalone: bool,
     /// What the picture shows, for those who cannot see it.
     pub label: String,
+    /// Whether squares and pieces carry their names, for scripts that let people move them.
+    pub interactive: bool,
 }
 
 /// Name and clock of a player.
@@ -109,8 +111,15 @@ impl<'a> Picture<'a> {
         let (width, height) = (self.files * CELL, 8 * CELL + 2 * self.top);
         let label = escape(&self.view.label);
         self.put(format_args!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" class="board" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">"#
+            r#"<svg xmlns="http://www.w3.org/2000/svg" class="board" viewBox="0 0 {width} {height}" role="img" aria-label="{label}""#
         ));
+        if self.view.interactive {
+            let (files, top, flipped) = (self.files, self.top, self.view.flipped);
+            self.put(format_args!(
+                r#" data-files="{files}" data-top="{top}" data-flipped="{flipped}""#
+            ));
+        }
+        self.out.push('>');
         if self.view.standalone {
             self.put(format_args!(
                 r#"<style>{STANDALONE_STYLE}</style><defs>{}</defs><rect class="bg" width="{width}" height="{height}"/>"#,
@@ -236,8 +245,14 @@ impl<'a> Picture<'a> {
             };
             let (x, y) = self.corner(square);
             let id = symbol_id(piece);
+            let name = if self.view.interactive {
+                let square = square.name(self.position.files());
+                format!(r#" data-s="{square}" data-c="{}""#, piece.color.char())
+            } else {
+                String::new()
+            };
             self.put(format_args!(
-                r##"<use href="#{id}" x="{x}" y="{y}" width="{CELL}" height="{CELL}"/>"##
+                r##"<use href="#{id}"{name} x="{x}" y="{y}" width="{CELL}" height="{CELL}"/>"##
             ));
             if self.position.is_promoted(square) {
                 self.put(format_args!(
@@ -284,8 +299,13 @@ impl<'a> Picture<'a> {
             let (x, y) = (14 + place * (POCKET_PIECE + 14), y + 6);
             let id = symbol_id(Piece { color, role });
             let class = if count == 0 { r#" class="gone""# } else { "" };
+            let name = if self.view.interactive && count > 0 {
+                format!(r#" data-r="{}" data-c="{}""#, role.upper_char(), color.char())
+            } else {
+                String::new()
+            };
             self.put(format_args!(
-                r##"<use href="#{id}"{class} x="{x}" y="{y}" width="{POCKET_PIECE}" height="{POCKET_PIECE}"/>"##
+                r##"<use href="#{id}"{class}{name} x="{x}" y="{y}" width="{POCKET_PIECE}" height="{POCKET_PIECE}"/>"##
             ));
             if count > 0 {
                 let (cx, cy) = (x + POCKET_PIECE - 8, y + POCKET_PIECE - 18);

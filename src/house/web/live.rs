@@ -3,7 +3,7 @@
 //! A change is drawn once and handed to every watcher. A watcher who is too slow to
 //! take every change gets the present state of everything instead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use serde::Serialize;
 use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
 use crate::rules::{Color, MoveKind, Square};
@@ -49,6 +49,8 @@ const GATHER: Duration = Duration::from_millis(10);
 pub struct Page {
     changes: broadcast::Sender<Bytes>,
     boards: Mutex<BTreeMap<String, Board>>,
+    /// The last frame of each game that those who only watch are told, by address and side.
+    shared: Mutex<BTreeMap<(String, bool), (u64, Bytes)>>,
     watchers: AtomicUsize,
     sequence: AtomicU64,
 }
@@ -58,6 +60,7 @@ impl Default for Page {
         Page {
             changes: broadcast::channel(BACKLOG).0,
             boards: Mutex::new(BTreeMap::new()),
+            shared: Mutex::new(BTreeMap::new()),
             watchers: AtomicUsize::new(0),
             sequence: AtomicU64::new(0),
         }
@@ -116,6 +119,32 @@ impl Page {
         all
     }
 
+    /// The frame of this version of a game, drawn by the first who asks for it.
+    pub(super) fn shared_frame(
+        &self,
+        id: &str,
+        version: u64,
+        flip: bool,
+        draw: impl FnOnce() -> Bytes,
+    ) -> Bytes {
+        // The map is whole between any two statements here.
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (id.to_owned(), flip);
+        if let Some((known, frame)) = shared.get(&key)
+            && *known == version
+        {
+            return frame.clone();
+        }
+        let frame = draw();
+        shared.insert(key, (version, frame.clone()));
+        frame
+    }
+
+    fn forget_shared(&self, id: &str) {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|(game, _), _| game != id);
+    }
+
     fn frame(&self, event: &str, json: &str) -> Bytes {
         let id = self.sequence.fetch_add(1, Ordering::Relaxed);
         Bytes::from(format!("id: {id}\nevent: {event}\ndata: {json}\n\n"))
@@ -144,8 +173,6 @@ pub(super) fn board_of(game: &Game, now_ms: i64) -> Board {
         }
     };
     let last = last_move_words(game);
-    let rated = if game.rated { "rated" } else { "casual" };
-    let time = show_clock(game.clock.time());
     let view = BoardView {
         last_move: last_squares(game),
         label: format!(
@@ -158,7 +185,7 @@ pub(super) fn board_of(game: &Game, now_ms: i64) -> Board {
     };
     Board {
         id: game.id.clone(),
-        title: format!("{} · {time} · {rated}", game.variant.name()),
+        title: title_of(game),
         svg: board_svg(game.position(), &view),
         players: [player(Color::White), player(Color::Black)],
         turn: (!game.status.is_over()).then(|| color_word(game.turn())),
@@ -168,6 +195,13 @@ pub(super) fn board_of(game: &Game, now_ms: i64) -> Board {
         created_ms: game.created_ms,
         ended_ms: game.ended_ms,
     }
+}
+
+/// Variant, clock and whether it is rated, in words.
+pub(super) fn title_of(game: &Game) -> String {
+    let rated = if game.rated { "rated" } else { "casual" };
+    let time = show_clock(game.clock.time());
+    format!("{} · {time} · {rated}", game.variant.name())
 }
 
 /// The squares that the last move touched.
@@ -206,21 +240,44 @@ fn last_move_words(game: &Game) -> String {
 /// Draws what changed and hands it to the watchers, until the house closes.
 pub(in super::super) async fn run(app: Arc<App>, stop: CancellationToken) {
     let mut sweep = tokio::time::interval(Duration::from_secs(2));
+    let mut changes = app.hall.changes.subscribe();
+    draw(&app, app.hall.running());
     loop {
         tokio::select! {
             biased;
             () = stop.cancelled() => return,
-            () = app.hall.seen.notified() => {
+            changed = changes.recv() => {
                 tokio::time::sleep(GATHER).await;
-                draw_changes(&app);
+                match gather(changed, &mut changes) {
+                    Some(ids) => draw(&app, ids),
+                    // Too many to have kept up with: all of them may have changed.
+                    None => draw(&app, app.hall.running()),
+                }
             }
             _ = sweep.tick() => drop_old(&app),
         }
     }
 }
 
-fn draw_changes(app: &App) {
-    for id in app.hall.take_changed() {
+/// All changes that have arrived; `None` if some were missed.
+fn gather(
+    first: Result<Arc<str>, RecvError>,
+    changes: &mut broadcast::Receiver<Arc<str>>,
+) -> Option<BTreeSet<String>> {
+    let mut ids = BTreeSet::from([first.ok()?.to_string()]);
+    loop {
+        match changes.try_recv() {
+            Ok(id) => {
+                ids.insert(id.to_string());
+            }
+            Err(TryRecvError::Lagged(_)) => return None,
+            Err(TryRecvError::Empty | TryRecvError::Closed) => return Some(ids),
+        }
+    }
+}
+
+fn draw(app: &App, ids: impl IntoIterator<Item = String>) {
+    for id in ids {
         // The game is copied under the hall's lock and drawn outside of it.
         let Some((game, now_ms)) = app.hall.look(&id, |game, now_ms| (game.clone(), now_ms)) else {
             continue;
@@ -248,6 +305,7 @@ fn drop_old(app: &App) {
         .collect();
     for id in old {
         app.page.boards().remove(&id);
+        app.page.forget_shared(&id);
         let frame = app.page.frame("gone", &to_json(&id));
         drop(app.page.changes.send(frame));
     }
@@ -255,10 +313,9 @@ fn drop_old(app: &App) {
 
 /// `GET /live`.
 pub(super) async fn events(State(app): State<Arc<App>>) -> Response {
-    let watcher = Watcher::new(&app);
-    if app.page.watchers.load(Ordering::Relaxed) > MAX_WATCHERS {
+    let Some(watcher) = Watcher::new(&app) else {
         return (StatusCode::SERVICE_UNAVAILABLE, "too many watchers").into_response();
-    }
+    };
     let changes = app.page.changes.subscribe();
     let first = Some(app.page.everything());
     let state = (watcher, changes, first);
@@ -282,16 +339,19 @@ pub(super) async fn events(State(app): State<Arc<App>>) -> Response {
 }
 
 /// Counts somebody who watches.
-struct Watcher {
+pub(super) struct Watcher {
     app: Arc<App>,
 }
 
 impl Watcher {
-    fn new(app: &Arc<App>) -> Watcher {
-        app.page.watchers.fetch_add(1, Ordering::Relaxed);
-        Watcher {
+    /// One more, if there is room.
+    pub(super) fn new(app: &Arc<App>) -> Option<Watcher> {
+        let before = app.page.watchers.fetch_add(1, Ordering::Relaxed);
+        let watcher = Watcher {
             app: Arc::clone(app),
-        }
+        };
+        // If not, dropping it gives the place back.
+        (before < MAX_WATCHERS).then_some(watcher)
     }
 }
 

@@ -1,21 +1,27 @@
-//! The page: running games as live boards.
+//! The page: running games as live boards, and a place to play.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`board`], [`pieces`], [`escape`] | a position as SVG, pure |
 //! | [`live`] | what changes on the boards, as one stream of server-sent events for all games |
-//! | [`pages`] | the HTML and its style and script files |
+//! | `watch` | what the page of one game is told |
+//! | `play`, `session` | what a browser can do, and who is behind it |
+//! | `pages`, `rules_text` | the HTML with its style and script files, and the rules in a few sentences |
 
 pub mod board;
 pub mod escape;
 pub mod live;
 mod pages;
 pub mod pieces;
+mod play;
+mod rules_text;
+mod session;
+mod watch;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use super::api::App;
 
@@ -29,4 +35,16 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/assets/{file}", get(pages::asset))
         .route("/{id}", get(pages::game))
         .route("/{id}/board.svg", get(pages::picture))
+        .route("/page/me", get(play::me))
+        .route("/page/guest", post(play::guest))
+        .route("/page/login", post(play::log_in))
+        .route("/page/logout", post(play::log_out))
+        .route("/page/lobby", get(play::lobby))
+        .route("/page/challenge", post(play::challenge))
+        .route("/page/{id}/join", post(play::join))
+        .route("/page/{id}/withdraw", post(play::withdraw))
+        .route("/page/game/{id}/stream", get(watch::stream))
+        .route("/page/game/{id}/move/{uci}", post(play::play))
+        .route("/page/game/{id}/chat", post(play::chat))
+        .route("/page/game/{id}/{command}", post(play::command))
 }

@@ -13,6 +13,8 @@ mod api;
 mod client;
 mod events;
 mod game;
+#[cfg(test)]
+mod hostile;
 mod identity;
 mod lobby;
 mod translate;
@@ -138,6 +140,8 @@ impl Timing {
         super::ndjson::FrameConfig {
             silence: self.silence,
             line_deadline: self.line_deadline,
+            // The longest line that is no mistake is the list of 600 moves.
+            max_line_bytes: 64 * 1024,
             ..super::ndjson::FrameConfig::default()
         }
     }

@@ -17,8 +17,8 @@ type Opening = Pin<Box<dyn Future<Output = Result<FrameReader<ByteStream>, Platf
 pub(super) enum Link {
     /// To be opened at this moment.
     Waiting(Instant),
-    /// The request is on its way.
-    Opening(Opening),
+    /// The request left at this moment.
+    Opening(Instant, Opening),
     /// Lines come.
     Open(Box<FrameReader<ByteStream>>),
     /// The game is over.
@@ -29,7 +29,7 @@ impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Link::Waiting(_) => "Waiting",
-            Link::Opening(_) => "Opening",
+            Link::Opening(..) => "Opening",
             Link::Open(_) => "Open",
             Link::Closed => "Closed",
         })
@@ -40,7 +40,10 @@ impl fmt::Debug for Link {
 #[derive(Debug)]
 pub(super) enum LinkInput {
     /// It is open.
-    Opened,
+    Opened {
+        /// When it was asked for: its first line is not older.
+        asked: Instant,
+    },
     /// It was not opened.
     NotOpened(PlatformError),
     /// A frame.
@@ -57,13 +60,14 @@ impl Link {
                 Link::Waiting(at) => {
                     tokio::time::sleep_until(*at).await;
                     let (api, game) = (api.clone(), game.to_owned());
-                    *self =
-                        Link::Opening(Box::pin(async move { api.open_game(&game, frames).await }));
+                    let opening = Box::pin(async move { api.open_game(&game, frames).await });
+                    *self = Link::Opening(Instant::now(), opening);
                 }
-                Link::Opening(opening) => match opening.await {
+                Link::Opening(asked, opening) => match opening.await {
                     Ok(reader) => {
+                        let asked = *asked;
                         *self = Link::Open(Box::new(reader));
-                        return LinkInput::Opened;
+                        return LinkInput::Opened { asked };
                     }
                     Err(error) => {
                         // The caller sets the time of the next attempt; until then nothing is polled twice.

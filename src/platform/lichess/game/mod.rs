@@ -87,6 +87,8 @@ enum Phase {
     At(Instant),
     /// To be sent once a fresh full state shows that it has not arrived.
     AfterLook,
+    /// The platform said yes at this moment. It is not believed before the stream shows the move.
+    Answered(Instant),
 }
 
 /// Whether a fresh full state is needed. While it is, no move leaves.
@@ -115,11 +117,15 @@ struct Actor {
     inbox: mpsc::Receiver<ToGame>,
     outbox: mpsc::Sender<FromGame>,
     link: Link,
+    /// When the request for the present stream left.
+    asked: Instant,
     backoff: Backoff,
     unknown_answers: u32,
     known: Option<Known>,
     owed: Option<Owed>,
     look: Look,
+    /// Since this moment it is not known whether a move of ours arrived.
+    doubt: Option<Instant>,
     pending: FuturesUnordered<Pending>,
     chats: usize,
     /// The opponent was reported as gone, last at this moment.
@@ -151,10 +157,12 @@ pub(super) async fn run(
         inbox,
         outbox,
         link: Link::Waiting(Instant::now()),
+        asked: Instant::now(),
         unknown_answers: 0,
         known: None,
         owed: None,
         look: Look::NotNeeded,
+        doubt: None,
         pending: FuturesUnordered::new(),
         chats: 0,
         gone: None,
@@ -219,7 +227,7 @@ impl Actor {
     fn next_timer(&self) -> Option<Instant> {
         let owed = self.owed.as_ref().and_then(|owed| match owed.phase {
             Phase::At(at) => Some(at),
-            Phase::Sent | Phase::AfterLook => None,
+            Phase::Sent | Phase::AfterLook | Phase::Answered(_) => None,
         });
         let gone = self.gone.map(|at| at + self.terms.timing.absence_lapses);
         let notice = self
@@ -270,6 +278,7 @@ impl Actor {
         self.ended.get_or_insert(now);
         self.owed = None;
         self.look = Look::NotNeeded;
+        self.doubt = None;
         self.gone = None;
         self.link = Link::Closed;
     }
@@ -314,7 +323,8 @@ impl Actor {
     async fn on_link(&mut self, input: LinkInput) {
         let now = Instant::now();
         match input {
-            LinkInput::Opened => {
+            LinkInput::Opened { asked } => {
+                self.asked = asked;
                 self.backoff.connected(now);
                 self.unknown_answers = 0;
             }
@@ -481,9 +491,20 @@ impl Actor {
             return;
         }
         self.look = Look::NotNeeded;
+        if self.doubt.is_some_and(|since| self.asked < since) {
+            // It was asked for before the doubt arose, so it proves nothing.
+            return self.look_anew(Duration::ZERO);
+        }
+        self.doubt = None;
         let Some(owed) = &mut self.owed else { return };
-        if owed.phase != Phase::AfterLook {
-            return;
+        match owed.phase {
+            Phase::AfterLook => {}
+            // This state is younger than the platform's yes, and lacks the move: the session may send it again.
+            Phase::Answered(at) if at <= self.asked => {
+                self.owed = None;
+                return;
+            }
+            Phase::Answered(_) | Phase::Sent | Phase::At(_) => return,
         }
         if let Some(words) = owed.refused.take() {
             let command = CommandKind::Play { ply: owed.ply };
@@ -629,6 +650,12 @@ impl Actor {
         }
         let error = match done.result {
             Ok(took) => {
+                if let Some(owed) = &mut self.owed
+                    && owed.phase == Phase::Sent
+                    && matches!(done.command, CommandKind::Play { ply } if ply == owed.ply && done.uci == owed.uci)
+                {
+                    owed.phase = Phase::Answered(now);
+                }
                 return self
                     .emit(
                         GameEvent::Accepted {
@@ -680,18 +707,21 @@ impl Actor {
             Recovery::Resync if unanswered => {
                 // It may have arrived. The session asks for the whole state and decides; if it does not, we look.
                 self.owed = None;
+                self.doubt = Some(now);
                 self.look = Look::Wanted(now + LOOK_AFTER);
                 let failure = CommandFailure::Unanswered;
                 self.emit(GameEvent::Failed { command, failure }, now).await;
             }
             Recovery::Resync if error.status().is_some_and(|status| status >= 500) => {
                 owed.phase = Phase::AfterLook;
+                self.doubt = Some(now);
                 self.look_anew(requests::retry_pause(attempts));
             }
             Recovery::Resync if attempts > 1 && owed.refused.is_none() => {
                 // The first attempt may have arrived after all, and this is its echo.
                 owed.refused = Some(error.to_string());
                 owed.phase = Phase::AfterLook;
+                self.doubt = Some(now);
                 self.look_anew(Duration::ZERO);
             }
             Recovery::Resync
