@@ -2,7 +2,8 @@
 //!
 //! Looked up in this order, the first hit counts:
 //! 1. the environment: `SENESCHAL_TOKEN_NAME`, the account's name in capitals with every other character as `_`;
-//! 2. the credential `NAME.token` (or `credential` of the account) in `$CREDENTIALS_DIRECTORY`;
+//! 2. in `$CREDENTIALS_DIRECTORY` the credential `NAME.token` (or `credential` of the account), or `seneschal_NAME.token`, as
+//!    systemd names it when it loads a whole directory under the name `seneschal`;
 //! 3. `token_file` of the account, which nobody but its owner's group may read.
 
 use std::path::{Path, PathBuf};
@@ -102,9 +103,11 @@ pub fn find(
         None => format!("{}.token", source.account),
     };
     if let Some(dir) = source.credentials_dir {
-        let path = dir.join(&credential);
-        if path.exists() {
-            return read_file(&account, &path, false);
+        for name in [credential.clone(), format!("seneschal_{credential}")] {
+            let path = dir.join(name);
+            if path.exists() {
+                return read_file(&account, &path, false);
+            }
         }
     }
     match source.file {

@@ -390,6 +390,13 @@ fn a_token_comes_from_environment_credential_or_file_in_this_order() {
     let token = secrets::find(&source(Some(&file), Some(dir.path())), nothing).expect("a token");
     assert_eq!(token.expose_secret(), "from_credential");
 
+    // As systemd names it when it loads a directory.
+    let whole = dir.path().join("whole");
+    std::fs::create_dir(&whole).expect("a directory");
+    std::fs::write(whole.join("seneschal_my-bot.token"), "from_directory").expect("a file");
+    let token = secrets::find(&source(Some(&file), Some(&whole)), nothing).expect("a token");
+    assert_eq!(token.expose_secret(), "from_directory");
+
     let variable = |name: &str| (name == "SENESCHAL_TOKEN_MY_BOT").then(|| "from_env".to_owned());
     let token = secrets::find(&source(Some(&file), Some(dir.path())), variable).expect("a token");
     assert_eq!(token.expose_secret(), "from_env");

@@ -7,7 +7,9 @@
 mod architecture;
 mod config_load;
 mod daemon_cases;
+mod daemon_deploy;
 mod daemon_laws;
+mod daemon_process;
 mod daemon_rig;
 mod engine_match;
 mod fics;
