@@ -817,7 +817,9 @@ mod tests {
     /// A game's task that panics, in the place of one that was started.
     fn panicking(root: &mut Root, account: &AccountName, game: &str) {
         let key = (account.clone(), GameId::new(game));
-        let handle = root.games.spawn(async { panic!("a bug in one game, on purpose") });
+        let handle = root
+            .games
+            .spawn(async { panic!("a bug in one game, on purpose") });
         root.running.insert(handle.id(), key.clone());
         root.controls.insert(key, mpsc::channel(1).0);
     }
@@ -844,7 +846,12 @@ mod tests {
         panicking(&mut root, &account, "bad");
         let shutdown = root.shutdown.clone();
         let stats = root.stats.clone();
-        let work = root.run(inbox(), Duration::from_secs(5), Duration::from_secs(60), ServiceManager);
+        let work = root.run(
+            inbox(),
+            Duration::from_secs(5),
+            Duration::from_secs(60),
+            ServiceManager,
+        );
         let check = async {
             // The fresh session asks for the game's link.
             let order = timeout(Duration::from_secs(10), client.recv()).await;
@@ -868,7 +875,12 @@ mod tests {
         root.panics.insert((account.clone(), GameId::new("bad")), 1);
         panicking(&mut root, &account, "bad");
         let shutdown = root.shutdown.clone();
-        let work = root.run(inbox(), Duration::from_secs(5), Duration::from_secs(60), ServiceManager);
+        let work = root.run(
+            inbox(),
+            Duration::from_secs(5),
+            Duration::from_secs(60),
+            ServiceManager,
+        );
         let check = async {
             let order = timeout(Duration::from_secs(10), client.recv()).await;
             let Ok(Some(AccountCommand::OpenGame { reply, .. })) = order else {
@@ -910,8 +922,15 @@ mod tests {
         root.add_part("events of account main".to_owned(), async {
             panic!("a bug in a part, on purpose")
         });
-        let work = root.run(inbox(), Duration::from_secs(5), Duration::from_secs(60), ServiceManager);
-        timeout(Duration::from_secs(10), work).await.expect("the root ends");
+        let work = root.run(
+            inbox(),
+            Duration::from_secs(5),
+            Duration::from_secs(60),
+            ServiceManager,
+        );
+        timeout(Duration::from_secs(10), work)
+            .await
+            .expect("the root ends");
         assert_eq!(root.report.died, ["events of account main"]);
         assert!(!root.report.is_clean());
     }

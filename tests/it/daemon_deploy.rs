@@ -17,7 +17,12 @@ fn value<'a>(unit: &'a str, key: &str) -> Vec<&'a str> {
 fn the_unit_waits_longer_than_the_longest_drain_and_restarts_by_exit_code() {
     let unit = unit();
     let config = seneschal::config::load(&seneschal::config::Sources::default());
-    let drain = config.expect("the defaults").config.daemon.drain_timeout.as_secs();
+    let drain = config
+        .expect("the defaults")
+        .config
+        .daemon
+        .drain_timeout
+        .as_secs();
     let stop: u64 = value(&unit, "TimeoutStopSec")[0].parse().expect("seconds");
     assert!(stop >= drain + 30, "{stop} s for a drain of {drain} s");
     assert_eq!(value(&unit, "Type"), ["notify"]);

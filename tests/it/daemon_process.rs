@@ -143,8 +143,15 @@ fn open_streams(house: &HouseHandle) -> usize {
 /// Kills the daemon so many times while games are on; the times until all were resumed.
 async fn kill_and_resume(kills: u32) -> Vec<Duration> {
     let stage = Stage::open(quick_house()).await;
-    let (ivory, ebony) = (token(&stage.house, "Ivory").await, token(&stage.house, "Ebony").await);
-    let home = Home::new(stage.house.base_url(), &[("ivory", &ivory), ("ebony", &ebony)], true);
+    let (ivory, ebony) = (
+        token(&stage.house, "Ivory").await,
+        token(&stage.house, "Ebony").await,
+    );
+    let home = Home::new(
+        stage.house.base_url(),
+        &[("ivory", &ivory), ("ebony", &ebony)],
+        true,
+    );
     let mut resumed = Vec::new();
     let mut process = home.start();
     for round in 0..kills {
@@ -161,7 +168,11 @@ async fn kill_and_resume(kills: u32) -> Vec<Duration> {
     assert_eq!(process.code().await, Some(0), "{}", home.log());
     stage.expect_no_violations();
     let finished = stage.house.finished();
-    let flags = finished.latest.iter().filter(|g| g.status == "outoftime").count();
+    let flags = finished
+        .latest
+        .iter()
+        .filter(|g| g.status == "outoftime")
+        .count();
     assert_eq!(flags, 0, "a flag fell");
     resumed
 }
@@ -197,7 +208,9 @@ fn everything(dir: &Path) -> Vec<u8> {
 }
 
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {
-    haystack.windows(needle.len()).any(|window| window == needle)
+    haystack
+        .windows(needle.len())
+        .any(|window| window == needle)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -207,15 +220,29 @@ async fn the_token_is_found_nowhere() {
     let anna = Bot::register(&stage.house, "Anna").await;
     let home = Home::new(
         stage.house.base_url(),
-        &[("ivory", &canary), ("wrong", "canary_of_a_token_that_is_not_known")],
+        &[
+            ("ivory", &canary),
+            ("wrong", "canary_of_a_token_that_is_not_known"),
+        ],
         false,
     );
     let mut process = home.start();
-    until("the account", || !stage.house.hall().stream_controls("ivory", true, false).is_empty()).await;
-    let game = stage.begin(&anna, "ivory", &form("crazyhouse", "60", "0")).await;
+    until("the account", || {
+        !stage
+            .house
+            .hall()
+            .stream_controls("ivory", true, false)
+            .is_empty()
+    })
+    .await;
+    let game = stage
+        .begin(&anna, "ivory", &form("crazyhouse", "60", "0"))
+        .await;
     play_first_moves(&anna, &game, 6).await;
     // Errors of every kind pass through the log as well.
-    stage.house.cut_streams("ivory", true, true, seneschal::house::fault::Loss::Reset);
+    stage
+        .house
+        .cut_streams("ivory", true, true, seneschal::house::fault::Loss::Reset);
     play_first_moves(&anna, &game, 12).await;
     let page = reqwest::Client::new()
         .get(format!("{}/", stage.house.base_url()))
@@ -234,10 +261,19 @@ async fn the_token_is_found_nowhere() {
     // One account was refused, so the daemon says that not all was well.
     assert_eq!(process.code().await, Some(1), "{}", home.log());
     let found = everything(home.path());
-    assert!(contains(&found, b"TRACE") || contains(&found, b"trace"), "the log is at trace");
-    assert!(contains(&found, game.as_bytes()), "tapes, log and database are among it");
+    assert!(
+        contains(&found, b"TRACE") || contains(&found, b"trace"),
+        "the log is at trace"
+    );
+    assert!(
+        contains(&found, game.as_bytes()),
+        "tapes, log and database are among it"
+    );
     for secret in [canary.as_str(), "canary_of_a_token_that_is_not_known"] {
-        assert!(!contains(&found, secret.as_bytes()), "the state or the log holds a token");
+        assert!(
+            !contains(&found, secret.as_bytes()),
+            "the state or the log holds a token"
+        );
         assert!(!page.contains(secret));
         assert!(!contains(&show.stdout, secret.as_bytes()));
         assert!(!contains(&show.stderr, secret.as_bytes()));
@@ -252,12 +288,24 @@ async fn sigterm_drains_and_the_exit_code_is_zero() {
     let anna = stage.player("Anna", AccountKind::Bot).await;
     let home = Home::new(stage.house.base_url(), &[("ivory", &ivory)], false);
     let mut process = home.start();
-    until("the account", || !stage.house.hall().stream_controls("ivory", true, false).is_empty()).await;
-    let game = stage.begin(&anna, "ivory", &form("capablanca", "60", "0")).await;
+    until("the account", || {
+        !stage
+            .house
+            .hall()
+            .stream_controls("ivory", true, false)
+            .is_empty()
+    })
+    .await;
+    let game = stage
+        .begin(&anna, "ivory", &form("capablanca", "60", "0"))
+        .await;
     play_first_moves(&anna, &game, 4).await;
     process.terminate();
     sleep(Duration::from_millis(500)).await;
-    assert!(process.child.try_wait().expect("a status").is_none(), "a game is on");
+    assert!(
+        process.child.try_wait().expect("a status").is_none(),
+        "a game is on"
+    );
     let last = play_first_moves(&anna, &game, 12).await;
     assert_eq!(status(&last), "started");
     anna.command(&game, "resign").await;
@@ -275,7 +323,10 @@ async fn sigterm_drains_and_the_exit_code_is_zero() {
         .output()
         .expect("a replay");
     let words = String::from_utf8_lossy(&replay.stdout).into_owned();
-    assert!(replay.status.success() && words.ends_with(" 0 differences\n"), "{words}");
+    assert!(
+        replay.status.success() && words.ends_with(" 0 differences\n"),
+        "{words}"
+    );
 }
 
 #[test]
@@ -298,7 +349,10 @@ fn what_cannot_be_used_ends_with_code_2_and_says_why() {
         c.args(["--set", "lobby.max_games=0"]);
     });
     assert_eq!(code, Some(2));
-    assert!(words.contains("flag --set: lobby.max_games: 0; allowed: 1 to 512"), "{words}");
+    assert!(
+        words.contains("flag --set: lobby.max_games: 0; allowed: 1 to 512"),
+        "{words}"
+    );
     let (code, words) = run(&|c| {
         c.env("SENESCHAL_LOBBY__MAX_GAMSE", "3");
     });
@@ -321,11 +375,17 @@ fn why_tells_the_rule_that_decides() {
             .args(arguments)
             .output()
             .expect("an answer");
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
     };
     let (code, words) = ask(&["--variant", "capablanca960"]);
     assert_eq!(code, Some(0), "{words}");
-    assert!(words.ends_with("welcome: accepted as soon as a slot is free\n"), "{words}");
+    assert!(
+        words.ends_with("welcome: accepted as soon as a slot is free\n"),
+        "{words}"
+    );
     let (code, words) = ask(&["--variant", "shogi", "--kind", "bot"]);
     assert_eq!(code, Some(1), "{words}");
     assert!(words.contains("declined by variant.known"), "{words}");
