@@ -306,7 +306,7 @@ pub fn quick_house() -> HouseConfig {
 pub async fn play_first_moves(player: &Bot, game: &str, plies: usize) -> Value {
     let mut lines = player.game(game).await;
     let full = lines.expect("gameFull").await;
-    let white = full["white"]["id"] == player.id.as_str();
+    let white = full["white"]["id"] == player.name.to_lowercase();
     let variant = full["variant"]["key"].as_str().expect("a key").to_owned();
     let mut state = full["state"].clone();
     let begun = Instant::now();

@@ -66,7 +66,10 @@ impl<R: Rules> Worker<R> {
         let mut finished = 0;
         for depth in 1..=max_depth {
             // Helpers skip some depths, so that threads spread over the tree.
-            if deepening.thread > 0 && depth > 4 && (depth as usize + deepening.thread) % 3 == 0 {
+            if deepening.thread > 0
+                && depth > 4
+                && (depth as usize + deepening.thread).is_multiple_of(3)
+            {
                 continue;
             }
             self.root_depth = depth;

@@ -567,16 +567,17 @@ impl GameSession {
                 self.note("move.refused", "asks for the whole state", reason);
                 self.ask_for_echo(now);
             }
-            (CommandKind::Play { ply }, _) => {
-                if game.sent.as_ref().is_some_and(|sent| sent.turn.ply == ply) {
-                    self.note(
-                        "move.unanswered",
-                        "asks for the whole state",
-                        "no answer came",
-                    );
-                    self.ask_for_echo(now);
-                }
+            (CommandKind::Play { ply }, _)
+                if game.sent.as_ref().is_some_and(|sent| sent.turn.ply == ply) =>
+            {
+                self.note(
+                    "move.unanswered",
+                    "asks for the whole state",
+                    "no answer came",
+                );
+                self.ask_for_echo(now);
             }
+            (CommandKind::Play { .. }, _) => {}
             (CommandKind::Resign | CommandKind::Abort, CommandFailure::Refused { .. }) => {
                 let was_leaving = game.leaving.is_some();
                 if command == CommandKind::Abort {

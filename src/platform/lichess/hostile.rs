@@ -132,7 +132,8 @@ fn read_game(text: &str) {
         GameLine::State(line) => drop(state(&line, true)),
         GameLine::Chat(line) => assert!(chat(&line).text.chars().count() <= 1000),
         GameLine::OpponentGone(line) => {
-            drop(line.claim_win_in_seconds.map(super::translate::seconds))
+            let wait = line.claim_win_in_seconds.map(super::translate::seconds);
+            assert!(wait.is_none_or(|wait| wait < std::time::Duration::MAX));
         }
         GameLine::Error(text) | GameLine::Unknown(text) => assert!(text.chars().count() < 2500),
     }
