@@ -464,8 +464,10 @@ impl Searcher for Broken {
 async fn c32_an_engine_that_hangs_or_panics_costs_no_game() {
     let mut stage = Stage::open(quick_house()).await;
     let anna = stage.player("Anna", AccountKind::Bot).await;
-    let mut options = Options::default();
-    options.searcher = Arc::new(|| Box::new(Broken));
+    let mut options = Options {
+        searcher: Arc::new(|| Box::new(Broken)),
+        ..Options::default()
+    };
     options.game.time.max_nodes = 0;
     options.game.time.max_move = Duration::from_millis(300);
     let daemon = stage.run(&options).await;

@@ -323,7 +323,7 @@ pub async fn play_first_moves(player: &Bot, game: &str, plies: usize) -> Value {
         if moves.len() >= plies {
             return state;
         }
-        if (moves.len() % 2 == 0) == white {
+        if moves.len().is_multiple_of(2) == white {
             let position = replay(&variant, &moves);
             let legal = position.legal_moves();
             if let Some(&m) = legal.first() {

@@ -75,7 +75,6 @@ pub enum Send {
 /// A request as it arrived.
 #[derive(Clone, Debug)]
 pub struct Logged {
-    pub at: Instant,
     pub method: String,
     pub path: String,
     pub headers: BTreeMap<String, String>,
@@ -374,14 +373,6 @@ impl Fake {
         self.until(&format!("{count} x {method} {part}"), matches)
             .await;
     }
-
-    /// Waits until a game's stream is open.
-    pub async fn until_stream(&self, id: &str) {
-        self.until("a game stream", |state| {
-            state.streams.get(id).is_some_and(|to| !to.is_closed())
-        })
-        .await;
-    }
 }
 
 enum Reply {
@@ -498,7 +489,6 @@ async fn read_request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Lo
     let body = String::from_utf8(buffer[end + 4..end + 4 + length].to_vec()).unwrap();
     buffer.drain(..end + 4 + length);
     Some(Logged {
-        at: Instant::now(),
         method,
         path,
         headers,

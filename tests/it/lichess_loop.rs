@@ -182,7 +182,7 @@ async fn a_game_survives_each_end_of_its_stream() {
         ),
     ];
     for (name, ends) in ends {
-        let mut rig = Rig::online().await;
+        let rig = Rig::online().await;
         rig.fake
             .start_game("game0001", FakeGame::new(Variant::Crazyhouse, true));
         let mut player = Player::new(rig.open("game0001").await);

@@ -7,8 +7,10 @@ use seneschal::lobby::{LobbyPolicy, MatchmakingPolicy};
 use crate::lobby_script::{Stage, stage, stage_with};
 
 fn with(change: impl FnOnce(&mut LobbyPolicy)) -> Stage {
-    let mut policy = LobbyPolicy::default();
-    policy.max_games_per_opponent = 1;
+    let mut policy = LobbyPolicy {
+        max_games_per_opponent: 1,
+        ..LobbyPolicy::default()
+    };
     change(&mut policy);
     let mut stage = stage(policy, MatchmakingPolicy::default());
     stage.check(

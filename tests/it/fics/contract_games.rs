@@ -6,15 +6,15 @@ use seneschal::game::{
     CommandFailure, CommandKind, GameCommand, GameEvent, GameResult, GameSource, GameState,
     PlayerName, Termination, TimeControl,
 };
+use seneschal::platform::AccountEvent;
 use seneschal::platform::fics::FicsConfig;
 use seneschal::platform::fics::protocol::Output;
-use seneschal::platform::{AccountCommand, AccountEvent};
 use seneschal::rules::{CastlingMode, Color, Role, Variant};
 use tokio::time::Instant;
 
 use super::fake_ics::{Dialect, Faults};
 use super::summary::{Summary, Transcript, ended, replay};
-use super::{Bot, OTHER, OWN, config, game, game_with, pause, position_of, server};
+use super::{Bot, OTHER, OWN, config, game, pause, position_of, server};
 
 #[tokio::test(start_paused = true)]
 async fn e23_one_start_with_everything_in_it() {

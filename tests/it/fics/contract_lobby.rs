@@ -2,21 +2,17 @@
 
 use std::time::Duration;
 
-use seneschal::game::{
-    ChatRoom, GameCommand, GameEvent, GameSource, PlayerKind, PlayerName, TimeControl,
-};
+use seneschal::game::{GameEvent, GameSource, PlayerName, TimeControl};
 use seneschal::lobby::{
     ChallengeRefusal, ChallengeRequest, ColorChoice, DeclineReason, OfferedVariant, RequestId,
 };
-use seneschal::platform::fics::protocol::Output;
 use seneschal::platform::fics::{FicsConfig, FicsVariant, SeekConfig};
-use seneschal::platform::{AccountCommand, AccountEvent, ClientEnd};
+use seneschal::platform::{AccountCommand, AccountEvent};
 use seneschal::rules::{CastlingMode, Variant};
-use tokio::time::Instant;
 
 use super::fake_ics::{Dialect, Faults};
 use super::summary::{Summary, Transcript, challenge};
-use super::{Bot, OTHER, OWN, config, game, pause, server};
+use super::{Bot, OTHER, OWN, config, pause, server};
 
 #[tokio::test(start_paused = true)]
 async fn e14_one_challenge_gets_one_answer_in_the_right_form() {

@@ -197,8 +197,8 @@ fn recordings_say_what_their_scenarios_list() {
     let mut wrong = Vec::new();
     for (name, received) in &recordings {
         let lines = play(received, |length| length);
-        if expected.get(name) != Some(&lines) && !(lines.is_empty() && !expected.contains_key(name))
-        {
+        let listed = expected.get(name);
+        if listed != Some(&lines) && (listed.is_some() || !lines.is_empty()) {
             wrong.push(name.clone());
         }
         found.push_str(&format!("[{name}]\n{}\n\n", lines.join("\n")));

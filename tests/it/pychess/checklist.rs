@@ -1081,7 +1081,7 @@ async fn item_8_a_rematch_whose_notice_was_lost_is_found_in_the_lists() {
 
 #[tokio::test]
 async fn item_8_a_refused_token_stops_the_account() {
-    let mut rig = Rig::online().await;
+    let rig = Rig::online().await;
     rig.fake.revoke();
     rig.fake.cut_streams();
     let ClientEnd::Stopped { words } = rig.end().await else {

@@ -21,8 +21,6 @@ pub struct Received {
     pub headers: HashMap<String, String>,
     /// Form fields of the body.
     pub form: HashMap<String, String>,
-    /// The body as text.
-    pub body: String,
 }
 
 impl Received {
@@ -97,7 +95,6 @@ pub async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Received>
         path,
         headers,
         form,
-        body,
     }))
 }
 

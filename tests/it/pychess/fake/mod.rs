@@ -301,11 +301,6 @@ impl FakePychess {
         });
     }
 
-    /// Plays the human's move and, in the same moment, keeps the bot from hearing of it.
-    pub fn play_unheard(&self, id: &str, word: &str) {
-        self.with(|state| state.games.get_mut(id).unwrap().human_move(word).unwrap());
-    }
-
     /// Takes back; the bot is not told.
     pub fn take_back(&self, id: &str) {
         self.with(|state| {

@@ -165,11 +165,6 @@ impl FakeIcs {
     pub fn games(&self) -> usize {
         self.with(|world| world.games.len())
     }
-
-    /// Results of finished games, in the words of their end lines.
-    pub fn results(&self) -> Vec<String> {
-        self.with(|world| world.results.clone())
-    }
 }
 
 /// A player that a test moves by hand.

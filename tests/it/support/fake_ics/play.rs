@@ -1,6 +1,6 @@
 //! Games: boards, clocks, moves, proposals, ends, adjournments.
 
-use seneschal::rules::{Color, Move, MoveKind, Position, Role, Square};
+use seneschal::rules::{Color, Position};
 use tokio::time::Instant;
 
 use super::board::{arrived, hand};
