@@ -97,7 +97,18 @@ impl Demo {
         let violations = house.violations();
         let finished = house.finished().by_variant;
         house.shutdown().await;
-        let faults = stats.snapshot().faults + report.died.len() as u64;
+        let counted = stats.snapshot();
+        if let Some((median, p99)) = counted.reaction {
+            println!(
+                "{} moves, {} sent again, {} without a search; from event to move {} us, 99 of 100 within {} us, search aside",
+                counted.moves,
+                counted.resent,
+                counted.fallbacks,
+                median.as_micros(),
+                p99.as_micros()
+            );
+        }
+        let faults = counted.faults + report.died.len() as u64;
         for (kind, count) in violations.counts() {
             eprintln!("violation: {kind:?}, {count} times");
         }
@@ -229,6 +240,7 @@ async fn daemon(house: &HouseHandle) -> anyhow::Result<Daemon> {
             capabilities,
             max_games: None,
             matchmaking: index == 0,
+            owners: Vec::new(),
             link,
             client: Box::pin(client),
         });

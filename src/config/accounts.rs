@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::game::policy::{Problem, check_range};
-use crate::lobby::policy::parse_variant;
+use crate::platform::fics::FicsConfig;
+use crate::platform::pychess::variant_named;
 
 use super::suggest::nearest;
 
 /// One account.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct AccountConfig {
     /// What every account has.
     pub common: CommonSection,
@@ -49,7 +50,7 @@ impl Default for CommonSection {
 }
 
 /// The platform of an account, with its own keys.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum PlatformConfig {
     /// `platform = "lichess"`.
     Lichess(LichessSection),
@@ -57,6 +58,8 @@ pub enum PlatformConfig {
     House(LichessSection),
     /// `platform = "pychess"`.
     Pychess(PychessSection),
+    /// `platform = "fics"`: freechess.org or any other ICS.
+    Fics(Box<FicsConfig>),
 }
 
 impl PlatformConfig {
@@ -66,6 +69,15 @@ impl PlatformConfig {
             Self::Lichess(_) => "lichess",
             Self::House(_) => "house",
             Self::Pychess(_) => "pychess",
+            Self::Fics(_) => "fics",
+        }
+    }
+
+    /// Whether the account logs in with a secret. A guest of an ICS has none.
+    pub fn needs_secret(&self) -> bool {
+        match self {
+            Self::Lichess(_) | Self::House(_) | Self::Pychess(_) => true,
+            Self::Fics(own) => own.needs_password(),
         }
     }
 }
@@ -114,7 +126,7 @@ impl Default for PychessSection {
     }
 }
 
-const PLATFORMS: [&str; 3] = ["lichess", "house", "pychess"];
+const PLATFORMS: [&str; 4] = ["lichess", "house", "pychess", "fics"];
 const COMMON_KEYS: [&str; 5] = [
     "enabled",
     "max_games",
@@ -153,6 +165,7 @@ pub fn read(name: &str, mut table: Map<String, Value>) -> Result<AccountConfig, 
         "lichess" => PlatformConfig::Lichess(section(rest)?),
         "house" => PlatformConfig::House(house(rest)?),
         "pychess" => PlatformConfig::Pychess(section(rest)?),
+        "fics" => PlatformConfig::Fics(section(rest)?),
         other => {
             let slip = nearest(other, PLATFORMS)
                 .map(|word| format!("; did you mean `{word}`?"))
@@ -229,11 +242,20 @@ impl AccountConfig {
             PlatformConfig::Pychess(own) => {
                 check_url(&mut found, &own.base_url);
                 for (index, name) in own.variants.iter().enumerate() {
-                    if parse_variant(name).is_none() {
+                    if variant_named(name).is_none() {
                         let key = format!("variants[{index}]");
-                        let allowed = "UCI names, 960 behind a name for its Chess960 form";
+                        let allowed = "names of variants that both the server and we have, 960 behind a name for its \
+                                       Chess960 form";
                         found.push(Problem::new(key, format!("`{name}`"), allowed));
                     }
+                }
+            }
+            PlatformConfig::Fics(own) => {
+                if let Err(error) = own.validate() {
+                    let words = error.to_string();
+                    // The error names its key first.
+                    let (key, what) = words.split_once(": ").unwrap_or(("", &words));
+                    found.push(Problem::new(key, what, ""));
                 }
             }
         }

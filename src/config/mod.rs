@@ -57,7 +57,7 @@ impl Sources {
 }
 
 /// Everything that can be configured, checked.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Config {
     /// Section `[daemon]`.
     pub daemon: DaemonSection,

@@ -13,16 +13,19 @@ use crate::config::accounts::{LichessSection, PychessSection};
 use crate::config::secrets::{self, SecretSource};
 use crate::config::{AccountConfig, Config, EngineSection, PlatformConfig};
 use crate::engine::{EngineConfig, Pool, PoolConfig, searcher_factory};
-use crate::game::GamePolicy;
+use crate::game::{GamePolicy, PlayerName};
 use crate::lobby::AccountName;
+use crate::platform::fics::{self, FicsConfig, FicsShared};
 use crate::platform::governor::{GovernorConfig, GovernorSnapshot};
 use crate::platform::http::Origin;
 use crate::platform::lichess::{self, LichessConfig, Server};
+use crate::platform::pychess::{self, PychessConfig};
+use crate::platform::{AccountLink, Capabilities};
 use crate::store::records::GovernorState;
 use crate::store::{Store, StoreOptions};
 
 use super::stats::Stats;
-use super::supervise::{AccountSetup, Companion, Daemon};
+use super::supervise::{AccountSetup, ClientFuture, Companion, Daemon};
 use super::tapes::TapeDesk;
 
 /// The engine's name for chat and PGN.
@@ -76,7 +79,10 @@ pub async fn assemble(config: &Config, surroundings: &Surroundings) -> anyhow::R
     let mut origins = Origins::new(store.clone());
     let mut accounts = Vec::new();
     for (name, account) in config.accounts.iter().filter(|(_, a)| a.common.enabled) {
-        let secret = secret_of(name, account, surroundings)?;
+        let secret = match account.platform.needs_secret() {
+            true => Some(secret_of(name, account, surroundings)?),
+            false => None,
+        };
         let setup = set_up(name, account, secret, &mut origins, seed)
             .await
             .with_context(|| format!("setting up account `{name}`"))?;
@@ -223,30 +229,45 @@ async fn keep_limits(store: Store, base_url: String, origin: Origin) {
 async fn set_up(
     name: &str,
     account: &AccountConfig,
-    secret: SecretString,
+    secret: Option<SecretString>,
     origins: &mut Origins,
     seed: u64,
 ) -> anyhow::Result<AccountSetup> {
-    match &account.platform {
+    let seed = seed ^ fingerprint(name);
+    let token = || secret.clone().context("the account has no token");
+    let (capabilities, link, client, owners) = match &account.platform {
         PlatformConfig::Lichess(own) => {
-            lichess_account(name, account, own, Server::Lichess, secret, origins, seed).await
+            lichess_client(name, own, Server::Lichess, token()?, origins, seed).await?
         }
         PlatformConfig::House(own) => {
-            lichess_account(name, account, own, Server::House, secret, origins, seed).await
+            lichess_client(name, own, Server::House, token()?, origins, seed).await?
         }
-        PlatformConfig::Pychess(own) => pychess_account(name, own),
-    }
+        PlatformConfig::Pychess(own) => pychess_client(name, own, token()?, origins, seed).await?,
+        PlatformConfig::Fics(own) => fics_client(own, secret.clone(), seed),
+    };
+    Ok(AccountSetup {
+        name: AccountName::new(name),
+        platform: account.platform.word(),
+        capabilities,
+        max_games: Some(account.common.max_games).filter(|&bound| bound > 0),
+        matchmaking: account.common.matchmaking,
+        owners,
+        link,
+        client,
+    })
 }
 
-async fn lichess_account(
+/// What every platform's client comes to.
+type Client = (Capabilities, AccountLink, ClientFuture, Vec<PlayerName>);
+
+async fn lichess_client(
     name: &str,
-    account: &AccountConfig,
     own: &LichessSection,
     server: Server,
-    secret: SecretString,
+    token: SecretString,
     origins: &mut Origins,
     seed: u64,
-) -> anyhow::Result<AccountSetup> {
+) -> anyhow::Result<Client> {
     let origin = origins
         .get(&own.base_url, lichess::governor_config(server))
         .await?;
@@ -259,30 +280,39 @@ async fn lichess_account(
         expected_user: Some(own.user.clone()).filter(|user| !user.is_empty()),
         upgrade_to_bot: own.upgrade_to_bot,
         tournaments: own.tournaments.iter().map(tournament).collect(),
-        ..LichessConfig::new(name, secret)
-    };
-    let shared = lichess::Shared {
-        origin,
-        seed: seed ^ fingerprint(name),
+        ..LichessConfig::new(name, token)
     };
     let capabilities = lichess::capabilities(&client);
-    let (link, future) = lichess::connect(client, shared);
-    Ok(AccountSetup {
-        name: AccountName::new(name),
-        platform: account.platform.word(),
-        capabilities,
-        max_games: Some(account.common.max_games).filter(|&bound| bound > 0),
-        matchmaking: account.common.matchmaking,
-        link,
-        client: Box::pin(future),
-    })
+    let (link, future) = lichess::connect(client, lichess::Shared { origin, seed });
+    Ok((capabilities, link, Box::pin(future), Vec::new()))
 }
 
-fn pychess_account(name: &str, own: &PychessSection) -> anyhow::Result<AccountSetup> {
-    bail!(
-        "account `{name}`: PyChess at {} is not in this build",
-        own.base_url
-    )
+async fn pychess_client(
+    name: &str,
+    own: &PychessSection,
+    token: SecretString,
+    origins: &mut Origins,
+    seed: u64,
+) -> anyhow::Result<Client> {
+    let origin = origins
+        .get(&own.base_url, pychess::governor_config())
+        .await?;
+    let mut client = PychessConfig::new(name, token);
+    if !own.variants.is_empty() {
+        let known = own.variants.iter();
+        client.variants = known.filter_map(|name| pychess::variant_named(name)).collect();
+    }
+    let capabilities = pychess::capabilities(&client);
+    let (link, future) = pychess::connect(client, pychess::Shared { origin, seed });
+    Ok((capabilities, link, Box::pin(future), Vec::new()))
+}
+
+fn fics_client(own: &FicsConfig, password: Option<SecretString>, seed: u64) -> Client {
+    let capabilities = fics::capabilities(own);
+    let owners = own.owners.iter().map(PlayerName::new).collect();
+    let shared = FicsShared { password, seed };
+    let (link, future) = fics::connect(own.clone(), shared);
+    (capabilities, link, Box::pin(future), owners)
 }
 
 /// Accounts shall not draw the same numbers.

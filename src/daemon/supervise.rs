@@ -12,7 +12,9 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::engine::Pool;
-use crate::game::{GameEnd, GameId, GameMemory, GamePolicy, SessionTerms, Termination};
+use crate::game::{
+    GameEnd, GameId, GameMemory, GamePolicy, PlayerName, SessionTerms, Termination,
+};
 use crate::lobby::{AccountName, AccountTerms, Lobby, LobbyEvent, LobbyPolicy, MatchmakingPolicy};
 use crate::observability::notify::ServiceManager;
 use crate::platform::{
@@ -61,6 +63,8 @@ pub struct AccountSetup {
     pub max_games: Option<u32>,
     /// Whether it challenges others.
     pub matchmaking: bool,
+    /// Players whose private messages are commands (`status`, `drain`).
+    pub owners: Vec<PlayerName>,
     /// The queues to its client.
     pub link: AccountLink,
     /// The client.
@@ -155,6 +159,7 @@ enum PartEnd {
 struct AccountState {
     shared: GameShared,
     capabilities: Capabilities,
+    owners: Vec<PlayerName>,
     stopped: bool,
 }
 
@@ -252,6 +257,7 @@ pub async fn run(daemon: Daemon, shutdown: Shutdown) -> RunReport {
         let state = AccountState {
             shared,
             capabilities: account.capabilities,
+            owners: account.owners,
             stopped: false,
         };
         root.accounts.insert(account.name, state);
@@ -297,6 +303,7 @@ pub async fn run(daemon: Daemon, shutdown: Shutdown) -> RunReport {
     service.stopping();
     root.end().await;
     journal.flush().await;
+    root.summary();
     root.report
 }
 
@@ -417,6 +424,23 @@ impl Root {
         format!("{word}: {} games on, {finished} finished", self.games.len())
     }
 
+    /// What the run came to, for the log.
+    fn summary(&self) {
+        let counted = self.stats.snapshot();
+        let (median, p99) = counted.reaction.unwrap_or_default();
+        tracing::info!(
+            finished = ?counted.finished,
+            ends = ?counted.by_end,
+            moves = counted.moves,
+            resent = counted.resent,
+            fallbacks = counted.fallbacks,
+            faults = counted.faults,
+            reaction_p50_us = median.as_micros(),
+            reaction_p99_us = p99.as_micros(),
+            "the run is over"
+        );
+    }
+
     fn tell_lobby(&mut self, account: &AccountName, event: LobbyEvent) {
         let Some(lobby) = &self.lobby else { return };
         match lobby.try_send((account.clone(), event)) {
@@ -500,12 +524,29 @@ impl Root {
                     LobbyEvent::ChallengesLimited(rest, words)
                 }
             },
-            AccountEvent::Told { from, text } => {
-                tracing::debug!(%account, %from, text = %text.escape_debug(), "told");
-                return;
-            }
+            AccountEvent::Told { from, text } => return self.told(account, from, &text),
         };
         self.tell_lobby(account, event);
+    }
+
+    /// A private message: from an owner it is a command, from others it is noted only.
+    fn told(&self, account: &AccountName, from: PlayerName, text: &str) {
+        tracing::debug!(%account, %from, text = %text.escape_debug(), "told");
+        let owned = |state: &AccountState| state.owners.contains(&from);
+        if !self.accounts.get(account).is_some_and(owned) {
+            return;
+        }
+        let draining = self.shutdown.drain().is_cancelled();
+        let answer = match text.trim().to_lowercase().as_str() {
+            "status" => self.status(draining),
+            "drain" => {
+                tracing::info!(%account, %from, "drains on command");
+                self.shutdown.drain().cancel();
+                self.status(true)
+            }
+            _ => "I understand: status, drain".to_owned(),
+        };
+        self.command(account, AccountCommand::Tell { to: from, text: answer });
     }
 
     /// The platform's lists: games are opened and counted before anything is accepted.
@@ -808,6 +849,7 @@ mod tests {
         let state = AccountState {
             shared,
             capabilities: crate::platform::lichess::capabilities(&setup),
+            owners: vec![PlayerName::new("Boss")],
             stopped: false,
         };
         root.accounts.insert(name.clone(), state);
@@ -933,5 +975,23 @@ mod tests {
             .expect("the root ends");
         assert_eq!(root.report.died, ["events of account main"]);
         assert!(!root.report.is_clean());
+    }
+
+    #[tokio::test]
+    async fn an_owner_is_obeyed_and_a_stranger_is_not() {
+        let mut root = root();
+        let (commands, mut client) = mpsc::channel(16);
+        let account = account(&mut root, commands);
+        root.told(&account, PlayerName::new("stranger"), "drain");
+        assert!(!root.shutdown.drain().is_cancelled());
+        assert!(client.try_recv().is_err());
+        root.told(&account, PlayerName::new("boss"), "Status");
+        let Ok(AccountCommand::Tell { to, text }) = client.try_recv() else {
+            panic!("no answer");
+        };
+        assert_eq!(to, PlayerName::new("Boss"));
+        assert_eq!(text, "playing: 0 games on, 0 finished");
+        root.told(&account, PlayerName::new("Boss"), "drain");
+        assert!(root.shutdown.drain().is_cancelled());
     }
 }

@@ -129,7 +129,7 @@ fn the_examples_of_the_shipped_file_load_and_show_every_key_of_their_platform() 
     let text = with_examples();
     let (_file, loaded) = load(&text, &[], &[]);
     let config = loaded.expect("the examples are good").config;
-    assert_eq!(config.accounts.len(), 3);
+    assert_eq!(config.accounts.len(), 4);
     let table: toml::Table = text.parse().expect("TOML");
     let keys = |account: &str| -> Vec<String> {
         table["accounts"][account]
@@ -158,6 +158,23 @@ fn the_examples_of_the_shipped_file_load_and_show_every_key_of_their_platform() 
             assert!(keys(account).contains(key), "{account} lacks {key}");
         }
     }
+}
+
+#[test]
+fn the_shipped_examples_of_platforms_load() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
+    let mut examples = 0;
+    for entry in std::fs::read_dir(dir).expect("config/") {
+        let path = entry.expect("an entry").path();
+        let sources = Sources {
+            files: vec![path.clone()],
+            ..Sources::default()
+        };
+        let loaded = config::load(&sources);
+        assert!(loaded.is_ok(), "{}: {}", path.display(), loaded.expect_err("bad"));
+        examples += 1;
+    }
+    assert!(examples >= 2, "{examples}");
 }
 
 #[test]

@@ -390,3 +390,58 @@ fn why_tells_the_rule_that_decides() {
     assert_eq!(code, Some(1), "{words}");
     assert!(words.contains("declined by variant.known"), "{words}");
 }
+
+/// Resident memory of a process in KiB.
+fn resident_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    number.expect("a number")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_daemon_is_small() {
+    let stage = Stage::open(quick_house()).await;
+    let ivory = token(&stage.house, "Ivory").await;
+    let home = Home::new(stage.house.base_url(), &[("ivory", &ivory)], false);
+    let process = home.start();
+    until("the account", || !stage.house.hall().stream_controls("ivory", true, false).is_empty()).await;
+    sleep(Duration::from_secs(2)).await;
+    let kib = resident_kib(process.child.id());
+    println!("idle: {kib} KiB resident");
+    assert!(kib < 30 * 1024, "{kib} KiB");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a load test: run by hand with --release --ignored --nocapture on a quiet machine"]
+async fn sixty_four_games_at_a_time() {
+    let stage = Stage::open(quick_house()).await;
+    let (ivory, ebony) = (token(&stage.house, "Ivory").await, token(&stage.house, "Ebony").await);
+    let home = Home::new(stage.house.base_url(), &[("ivory", &ivory), ("ebony", &ebony)], true);
+    let log = home.path().join("log");
+    let mut process = Process {
+        child: home
+            .command(&["run"])
+            .args(["--set", "log.filter=warn,seneschal::daemon::supervise=info"])
+            .args(["--set", "lobby.max_games=128", "--set", "accounts.ebony.matchmaking=true"])
+            .args(["--set", "lobby.max_games_per_opponent=64", "--set", "daemon.tapes=false"])
+            .args(["--set", "game.time.max_nodes=3000"])
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(&log).expect("a log"))
+            .spawn()
+            .expect("the daemon starts"),
+    };
+    let mut most = 0;
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(150) {
+        most = most.max(stage.house.running().len());
+        sleep(Duration::from_millis(100)).await;
+    }
+    let kib = resident_kib(process.child.id());
+    process.terminate();
+    sleep(Duration::from_secs(1)).await;
+    process.terminate();
+    process.code().await;
+    println!("{most} games at a time, {kib} KiB resident; {}", home.log());
+    stage.expect_no_violations();
+}

@@ -167,6 +167,7 @@ impl Stage {
                 capabilities,
                 max_games: None,
                 matchmaking,
+                owners: Vec::new(),
                 link,
                 client: Box::pin(client),
             });
