@@ -300,7 +300,9 @@ async fn pychess_client(
     let mut client = PychessConfig::new(name, token);
     if !own.variants.is_empty() {
         let known = own.variants.iter();
-        client.variants = known.filter_map(|name| pychess::variant_named(name)).collect();
+        client.variants = known
+            .filter_map(|name| pychess::variant_named(name))
+            .collect();
     }
     let capabilities = pychess::capabilities(&client);
     let (link, future) = pychess::connect(client, pychess::Shared { origin, seed });

@@ -12,9 +12,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::engine::Pool;
-use crate::game::{
-    GameEnd, GameId, GameMemory, GamePolicy, PlayerName, SessionTerms, Termination,
-};
+use crate::game::{GameEnd, GameId, GameMemory, GamePolicy, PlayerName, SessionTerms, Termination};
 use crate::lobby::{AccountName, AccountTerms, Lobby, LobbyEvent, LobbyPolicy, MatchmakingPolicy};
 use crate::observability::notify::ServiceManager;
 use crate::platform::{
@@ -546,7 +544,13 @@ impl Root {
             }
             _ => "I understand: status, drain".to_owned(),
         };
-        self.command(account, AccountCommand::Tell { to: from, text: answer });
+        self.command(
+            account,
+            AccountCommand::Tell {
+                to: from,
+                text: answer,
+            },
+        );
     }
 
     /// The platform's lists: games are opened and counted before anything is accepted.

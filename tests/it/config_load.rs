@@ -171,7 +171,12 @@ fn the_shipped_examples_of_platforms_load() {
             ..Sources::default()
         };
         let loaded = config::load(&sources);
-        assert!(loaded.is_ok(), "{}: {}", path.display(), loaded.expect_err("bad"));
+        assert!(
+            loaded.is_ok(),
+            "{}: {}",
+            path.display(),
+            loaded.expect_err("bad")
+        );
         examples += 1;
     }
     assert!(examples >= 2, "{examples}");

@@ -405,7 +405,14 @@ async fn an_idle_daemon_is_small() {
     let ivory = token(&stage.house, "Ivory").await;
     let home = Home::new(stage.house.base_url(), &[("ivory", &ivory)], false);
     let process = home.start();
-    until("the account", || !stage.house.hall().stream_controls("ivory", true, false).is_empty()).await;
+    until("the account", || {
+        !stage
+            .house
+            .hall()
+            .stream_controls("ivory", true, false)
+            .is_empty()
+    })
+    .await;
     sleep(Duration::from_secs(2)).await;
     let kib = resident_kib(process.child.id());
     println!("idle: {kib} KiB resident");
@@ -416,15 +423,32 @@ async fn an_idle_daemon_is_small() {
 #[ignore = "a load test: run by hand with --release --ignored --nocapture on a quiet machine"]
 async fn sixty_four_games_at_a_time() {
     let stage = Stage::open(quick_house()).await;
-    let (ivory, ebony) = (token(&stage.house, "Ivory").await, token(&stage.house, "Ebony").await);
-    let home = Home::new(stage.house.base_url(), &[("ivory", &ivory), ("ebony", &ebony)], true);
+    let (ivory, ebony) = (
+        token(&stage.house, "Ivory").await,
+        token(&stage.house, "Ebony").await,
+    );
+    let home = Home::new(
+        stage.house.base_url(),
+        &[("ivory", &ivory), ("ebony", &ebony)],
+        true,
+    );
     let log = home.path().join("log");
     let mut process = Process {
         child: home
             .command(&["run"])
             .args(["--set", "log.filter=warn,seneschal::daemon::supervise=info"])
-            .args(["--set", "lobby.max_games=128", "--set", "accounts.ebony.matchmaking=true"])
-            .args(["--set", "lobby.max_games_per_opponent=64", "--set", "daemon.tapes=false"])
+            .args([
+                "--set",
+                "lobby.max_games=128",
+                "--set",
+                "accounts.ebony.matchmaking=true",
+            ])
+            .args([
+                "--set",
+                "lobby.max_games_per_opponent=64",
+                "--set",
+                "daemon.tapes=false",
+            ])
             .args(["--set", "game.time.max_nodes=3000"])
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(&log).expect("a log"))
