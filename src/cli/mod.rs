@@ -10,9 +10,11 @@
 )]
 
 mod bench;
+mod datagen;
 mod match_;
 mod perft;
 mod position;
+mod tune;
 mod uci;
 mod version;
 
@@ -33,6 +35,10 @@ struct CommandLine {
 enum Command {
     /// Search fixed positions and print the signature of the search
     Bench(bench::Bench),
+    /// Play games against itself and record every position with its score
+    Datagen(datagen::Datagen),
+    /// Fit the hand-written evaluation to recorded games
+    Tune(tune::Tune),
     /// Serve the UCI protocol on standard input and output
     Uci(uci::Uci),
     /// Play engines against each other
@@ -50,6 +56,8 @@ impl Command {
     fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Bench(command) => command.run(),
+            Self::Datagen(command) => command.run(),
+            Self::Tune(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),
             Self::Perft(command) => command.run(),

@@ -17,6 +17,7 @@ pub mod see;
 pub mod stop;
 pub mod strength;
 pub mod time;
+pub mod training;
 pub mod transposition;
 pub mod uci;
 

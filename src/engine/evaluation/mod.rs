@@ -4,6 +4,7 @@
 //! games with an endgame the linear terms fade from one set of values to another as pieces leave the board.
 
 pub mod features;
+pub mod table;
 pub mod values;
 pub mod weights;
 

@@ -396,10 +396,35 @@ impl Weights {
     }
 }
 
+/// The tuned tables, one file a variant.
+const fn tuned(variant: Variant) -> &'static str {
+    match variant {
+        Variant::Chess => include_str!("tables/chess.txt"),
+        Variant::Crazyhouse => include_str!("tables/crazyhouse.txt"),
+        Variant::Capablanca => include_str!("tables/capablanca.txt"),
+        Variant::Capahouse => include_str!("tables/capahouse.txt"),
+        Variant::ThreeCheck => include_str!("tables/3check.txt"),
+        Variant::KingOfTheHill => include_str!("tables/kingofthehill.txt"),
+        Variant::Antichess => include_str!("tables/antichess.txt"),
+        Variant::Suicide => include_str!("tables/suicide.txt"),
+        Variant::Losers => include_str!("tables/losers.txt"),
+        Variant::Atomic => include_str!("tables/atomic.txt"),
+        Variant::Horde => include_str!("tables/horde.txt"),
+        Variant::RacingKings => include_str!("tables/racingkings.txt"),
+    }
+}
+
 /// The weights in use for a variant.
 #[must_use]
 pub fn weights(variant: Variant) -> &'static Weights {
-    static TABLES: LazyLock<Vec<Weights>> =
-        LazyLock::new(|| Variant::ALL.into_iter().map(Weights::initial).collect());
+    static TABLES: LazyLock<Vec<Weights>> = LazyLock::new(|| {
+        Variant::ALL
+            .into_iter()
+            .map(|variant| {
+                Weights::from_text(variant, tuned(variant))
+                    .expect("the tables in the program are read by a test")
+            })
+            .collect()
+    });
     &TABLES[variant as usize]
 }

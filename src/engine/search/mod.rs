@@ -22,9 +22,9 @@ use super::time::{Situation, TimeManager};
 use super::transposition::Table;
 use super::{evaluation, fallback_move};
 use crate::rules::pos::Pos;
-use crate::rules::variants::Rules;
+use crate::rules::variants::{self, Rules};
 use crate::rules::{History, Move, Position, Variant};
-use crate::with_pos;
+use crate::{with_pos, with_variants};
 use root::{Deepening, to_score};
 use worker::{MATE_BOUND, Shared, Worker};
 
@@ -45,6 +45,14 @@ impl AlphaBeta {
             table,
             threads: threads.max(1),
             workers: None,
+        }
+    }
+
+    /// Forgets what was learnt about the last game, table included, without giving memory back.
+    pub fn forget_game(&mut self) {
+        self.table.clear();
+        if let Some((variant, any)) = &mut self.workers {
+            clear_workers(*variant, any.as_mut());
         }
     }
 
@@ -82,6 +90,21 @@ impl AlphaBeta {
         self.workers = Some((R::VARIANT, Box::new(workers)));
         report
     }
+}
+
+fn clear_workers(variant: Variant, any: &mut (dyn Any + Send)) {
+    macro_rules! clear {
+        ($($name:ident),* $(,)?) => {
+            match variant {
+                $(Variant::$name => {
+                    if let Some(workers) = any.downcast_mut::<Vec<Worker<variants::$name>>>() {
+                        workers.iter_mut().for_each(|worker| worker.history.clear());
+                    }
+                })*
+            }
+        };
+    }
+    with_variants!(clear);
 }
 
 /// Runs all workers and makes a report of the main one's result.
@@ -163,12 +186,13 @@ impl Searcher for AlphaBeta {
     }
 
     fn new_game(&mut self) {
-        self.table.clear();
-        self.workers = None;
+        self.forget_game();
     }
 
     fn switch_game(&mut self) {
-        self.workers = None;
+        if let Some((variant, any)) = &mut self.workers {
+            clear_workers(*variant, any.as_mut());
+        }
     }
 
     fn explain(&self, position: &Position) -> Option<String> {

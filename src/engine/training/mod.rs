@@ -1,0 +1,5 @@
+//! Learning from own games: self-play, its records, and the fit of the hand-written evaluation to them.
+
+pub mod datagen;
+pub mod record;
+pub mod tune;
