@@ -15,6 +15,8 @@ mod match_;
 mod perft;
 mod position;
 mod tune;
+#[cfg(feature = "train")]
+mod train;
 mod uci;
 mod version;
 
@@ -47,6 +49,9 @@ enum Command {
     Perft(perft::Perft),
     /// Show what the rules say about a position or game: legal moves, outcome, claims
     Position(position::Position),
+    /// Train an evaluation network on recorded games
+    #[cfg(feature = "train")]
+    Train(train::Train),
     /// Print the version and what this build was made for
     Version(version::Version),
 }
@@ -62,6 +67,8 @@ impl Command {
             Self::Match(command) => command.run(),
             Self::Perft(command) => command.run(),
             Self::Position(command) => command.run(),
+            #[cfg(feature = "train")]
+            Self::Train(command) => command.run(),
             Self::Version(command) => command.run(),
         }
     }

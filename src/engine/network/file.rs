@@ -80,6 +80,23 @@ pub struct Shape {
     pub king_buckets: usize,
 }
 
+impl Shape {
+    /// Whether networks of this shape exist.
+    ///
+    /// # Errors
+    /// If one of the numbers is out of range.
+    pub const fn check(self) -> Result<(), NetworkError> {
+        let hidden = self.hidden;
+        if hidden == 0 || hidden > HIDDEN_MAX || !hidden.is_multiple_of(LANES) {
+            return Err(NetworkError::HiddenSize(hidden));
+        }
+        if !matches!(self.king_buckets, 1 | 4) {
+            return Err(NetworkError::KingBuckets(self.king_buckets));
+        }
+        Ok(())
+    }
+}
+
 /// Why a network was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
@@ -273,12 +290,7 @@ impl Network {
             hidden,
             king_buckets,
         } = shape;
-        if hidden == 0 || hidden > HIDDEN_MAX || !hidden.is_multiple_of(LANES) {
-            return Err(NetworkError::HiddenSize(hidden));
-        }
-        if !matches!(king_buckets, 1 | 4) {
-            return Err(NetworkError::KingBuckets(king_buckets));
-        }
+        shape.check()?;
         if scale == 0 {
             return Err(NetworkError::Scale);
         }

@@ -433,7 +433,8 @@ mod tests {
         let mut line = vec![*start];
         for _ in 0..120 {
             let mut pos = *line.last().expect("the start is there");
-            let moves = pos.legal_moves();
+            let mut moves = crate::rules::MoveList::new();
+            pos.legal_moves(&mut moves);
             if moves.is_empty() {
                 break;
             }

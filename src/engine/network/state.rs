@@ -263,7 +263,8 @@ mod tests {
         let mut last = 0;
         for _ in 0..400 {
             let mut pos = *line.last().expect("the start is there");
-            let moves = pos.legal_moves();
+            let mut moves = crate::rules::MoveList::new();
+            pos.legal_moves(&mut moves);
             if moves.is_empty() || line.len() == 60 {
                 line.truncate(1 + next() % line.len());
                 continue;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::limits::SearchLimits;
+use super::network::{NetworkState, Networks};
 use super::report::{ReportOrigin, SearchInfo, SearchReport};
 use super::score::Score;
 use super::searcher::Searcher;
@@ -26,13 +27,14 @@ use crate::rules::variants::{self, Rules};
 use crate::rules::{History, Move, Position, Variant};
 use crate::{with_pos, with_variants};
 use root::{Deepening, to_score};
-use worker::{MATE_BOUND, Shared, Worker};
+use worker::{MATE_BOUND, MAX_PLY, Shared, Worker};
 
 /// A searcher of any variant. Its tables are of one variant at a time.
 #[derive(Debug)]
 pub struct AlphaBeta {
     table: Arc<Table>,
     threads: usize,
+    networks: Networks,
     /// Workers of the variant searched last, as `Vec<Worker<R>>`.
     workers: Option<(Variant, Box<dyn Any + Send>)>,
 }
@@ -44,8 +46,17 @@ impl AlphaBeta {
         Self {
             table,
             threads: threads.max(1),
+            networks: Networks::default(),
             workers: None,
         }
+    }
+
+    /// The same with other networks than the program's own.
+    #[must_use]
+    pub fn with_networks(mut self, networks: Networks) -> Self {
+        self.networks = networks;
+        self.workers = None;
+        self
     }
 
     /// Forgets what was learnt about the last game, table included, without giving memory back.
@@ -80,7 +91,12 @@ impl AlphaBeta {
         };
         workers.truncate(self.threads);
         while workers.len() < self.threads {
-            workers.push(Worker::new(Arc::clone(&shared), pos));
+            let mut worker = Worker::new(Arc::clone(&shared), pos);
+            worker.network = self
+                .networks
+                .get(R::VARIANT)
+                .map(|network| NetworkState::new(network, MAX_PLY + 4));
+            workers.push(worker);
         }
         for worker in &mut workers {
             worker.prepare(Arc::clone(&shared), pos, history.keys());
@@ -196,13 +212,16 @@ impl Searcher for AlphaBeta {
     }
 
     fn explain(&self, position: &Position) -> Option<String> {
-        let value = with_pos!(position.any(), pos => static_value(pos));
+        let value = with_pos!(position.any(), pos => static_value(pos, &self.networks));
         Some(format!(
             "static evaluation {value} for the side to move (mates count from {MATE_BOUND})"
         ))
     }
 }
 
-fn static_value<R: Rules>(pos: &Pos<R>) -> i32 {
-    evaluation::evaluate(pos, evaluation::weights::weights(R::VARIANT))
+fn static_value<R: Rules>(pos: &Pos<R>, networks: &Networks) -> i32 {
+    match networks.get(R::VARIANT) {
+        Some(network) => NetworkState::new(network, 1).evaluate(&[*pos], 0),
+        None => evaluation::evaluate(pos, evaluation::weights::weights(R::VARIANT)),
+    }
 }

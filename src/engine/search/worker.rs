@@ -9,6 +9,7 @@ use super::picker::Scored;
 use crate::engine::evaluation::values::Values;
 use crate::engine::evaluation::weights::{Weights, weights};
 use crate::engine::evaluation::{MAX_EVAL, evaluate};
+use crate::engine::network::NetworkState;
 use crate::engine::stop::StopFlag;
 use crate::engine::transposition::Table;
 use crate::rules::generate::Kinds;
@@ -91,6 +92,8 @@ pub struct Worker<R: Rules> {
     pub values: Values,
     pub params: Params,
     pub weights: &'static Weights,
+    /// The net that evaluates, if there is one.
+    pub network: Option<NetworkState<R>>,
     pub history: History,
     pub arena: Vec<Scored>,
     pub frames: Vec<Frame>,
@@ -135,6 +138,7 @@ impl<R: Rules> Worker<R> {
             values: Values::of(R::VARIANT),
             params,
             weights: weights(R::VARIANT),
+            network: None,
             history: History::new(),
             arena: Vec::with_capacity(8192),
             frames: vec![Frame::EMPTY; MAX_PLY + 8],
@@ -303,8 +307,11 @@ impl<R: Rules> Worker<R> {
 
     /// Static evaluation without correction.
     #[inline(always)]
-    pub fn evaluate(&self, ply: usize) -> i32 {
-        evaluate(&self.positions[ply], self.weights)
+    pub fn evaluate(&mut self, ply: usize) -> i32 {
+        match &mut self.network {
+            Some(network) => network.evaluate(&self.positions, ply),
+            None => evaluate(&self.positions[ply], self.weights),
+        }
     }
 
     /// Static evaluation with what the search has learnt about such positions.

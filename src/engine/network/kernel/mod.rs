@@ -154,7 +154,7 @@ mod tests {
                 .collect()
         }
         fn value(&mut self, limit: i16) -> i16 {
-            (self.next() % (2 * limit as u64 + 1)) as i16 - limit
+            ((self.next() % (2 * limit as u64 + 1)) as i64 - i64::from(limit)) as i16
         }
     }
 
