@@ -14,6 +14,8 @@ mod datagen;
 mod match_;
 mod perft;
 mod position;
+mod spsa;
+#[cfg(feature = "train")]
 mod tune;
 #[cfg(feature = "train")]
 mod train;
@@ -39,6 +41,9 @@ enum Command {
     Bench(bench::Bench),
     /// Play games against itself and record every position with its score
     Datagen(datagen::Datagen),
+    /// Tune search parameters by games against itself
+    Spsa(spsa::Spsa),
+    #[cfg(feature = "train")]
     /// Fit the hand-written evaluation to recorded games
     Tune(tune::Tune),
     /// Serve the UCI protocol on standard input and output
@@ -62,6 +67,8 @@ impl Command {
         match self {
             Self::Bench(command) => command.run(),
             Self::Datagen(command) => command.run(),
+            Self::Spsa(command) => command.run(),
+            #[cfg(feature = "train")]
             Self::Tune(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),

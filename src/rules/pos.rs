@@ -45,7 +45,7 @@ pub(super) const EMPTY: u8 = NONE;
 
 impl<R: Rules> Pos<R> {
     /// Whether the board has archbishops and chancellors.
-    pub(super) const WIDE: bool = R::G::FILES == 10;
+    pub const WIDE: bool = R::G::FILES == 10;
 
     /// Whether a role exists on this board.
     #[inline(always)]

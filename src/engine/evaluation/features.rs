@@ -4,7 +4,7 @@ use crate::rules::bits::Bits;
 use crate::rules::geometry::Geometry;
 use crate::rules::pos::{BitsOf, Pos};
 use crate::rules::variants::Rules;
-use crate::rules::{Color, Role, Variant};
+use crate::rules::{Color, Hand, Role, Variant};
 
 /// Places of the linear terms in a table of weights.
 pub mod index {
@@ -170,6 +170,33 @@ pub fn folded<G: Geometry>(color: Color, square: u8) -> usize {
     usize::from(rank) * 5 + usize::from(file.min(G::FILES - 1 - file))
 }
 
+/// Calls a function for each role as a compile-time constant, so that every role gets code of its own.
+macro_rules! each_role {
+    ($call:ident($($argument:expr),* $(,)?)) => {
+        $call::<R, T, 0>($($argument),*);
+        $call::<R, T, 1>($($argument),*);
+        $call::<R, T, 2>($($argument),*);
+        $call::<R, T, 3>($($argument),*);
+        $call::<R, T, 4>($($argument),*);
+        $call::<R, T, 5>($($argument),*);
+        if Pos::<R>::WIDE {
+            $call::<R, T, 6>($($argument),*);
+            $call::<R, T, 7>($($argument),*);
+        }
+    };
+}
+
+/// What the pieces of one color see.
+struct View<R: Rules> {
+    color: Color,
+    sign: i32,
+    occupied: BitsOf<R>,
+    /// Occupied squares without the own queens: sliders see through them along a line.
+    through: BitsOf<R>,
+    reachable: BitsOf<R>,
+    ring: BitsOf<R>,
+}
+
 #[inline(always)]
 fn pieces<R: Rules, T: Tally>(
     pos: &Pos<R>,
@@ -178,53 +205,68 @@ fn pieces<R: Rules, T: Tally>(
     attacks: &mut [Attacks<R>; 2],
     tally: &mut T,
 ) {
-    let sign = sign_of(color);
     let own = pos.side(color);
     let enemy_pawns = attacks[(!color).index()].pawns;
-    let ring = king_ring(pos, !color);
-    let reachable = !enemy_pawns & !(own & (pos.role(Role::Pawn) | pos.role(Role::King)));
-    for role in Role::ALL {
-        if !Pos::<R>::has_role(role) {
-            continue;
-        }
-        let base = index::PIECE_SQUARE + role.index() * 40;
-        for square in pos.pieces(color, role).squares() {
-            tally.add(base + folded::<R::G>(color, square), sign);
-            if matches!(role, Role::Pawn | Role::King) {
-                continue;
-            }
-            // Sliders see through the own queen: they support each other along a line.
-            let through = occupied ^ (pos.pieces(color, Role::Queen) & occupied);
-            let reach = match role {
-                Role::Bishop | Role::Rook => Pos::<R>::attacks(role, color, square, through),
-                _ => Pos::<R>::attacks(role, color, square, occupied),
-            };
-            let mine = &mut attacks[color.index()];
-            mine.twice |= mine.all & reach;
-            mine.all |= reach;
-            mine.by_role[role.index()] |= reach;
-            if matches!(role, Role::Knight | Role::Bishop) {
-                mine.minors |= reach;
-            }
-            let count = (reach & reachable).count() as i32;
-            tally.add(index::MOBILITY + role.index(), sign * count);
-            let hits = (reach & ring).count() as i32;
-            if hits > 0 {
-                tally.danger(!color, danger::ATTACKER + role.index(), 1);
-                tally.danger(!color, danger::ATTACKS, hits);
-            }
-            if matches!(role, Role::Rook | Role::Chancellor) {
-                open_file(pos, color, square, sign, tally);
-            }
-        }
-    }
+    let view = View::<R> {
+        color,
+        sign: sign_of(color),
+        occupied,
+        through: occupied ^ pos.pieces(color, Role::Queen),
+        reachable: !enemy_pawns & !(own & (pos.role(Role::Pawn) | pos.role(Role::King))),
+        ring: king_ring(pos, !color),
+    };
+    let mine = &mut attacks[color.index()];
+    each_role!(pieces_of(pos, &view, mine, tally));
     if R::DROPS {
         for square in (pos.promoted() & own).squares() {
             let role = pos.code(square) & 7;
-            tally.add(index::PROMOTED + usize::from(role), sign);
+            tally.add(index::PROMOTED + usize::from(role), view.sign);
         }
     } else if pos.pieces(color, Role::Bishop).many() {
-        tally.add(index::BISHOP_PAIR, sign);
+        tally.add(index::BISHOP_PAIR, view.sign);
+    }
+}
+
+#[inline(always)]
+fn pieces_of<R: Rules, T: Tally, const ROLE: usize>(
+    pos: &Pos<R>,
+    view: &View<R>,
+    mine: &mut Attacks<R>,
+    tally: &mut T,
+) {
+    let role = Role::from_index(ROLE);
+    let base = index::PIECE_SQUARE + ROLE * 40;
+    let color = view.color;
+    let mut found = BitsOf::<R>::EMPTY;
+    for square in pos.pieces(color, role).squares() {
+        tally.add(base + folded::<R::G>(color, square), view.sign);
+        if matches!(role, Role::Pawn | Role::King) {
+            continue;
+        }
+        let occupied = match role {
+            Role::Bishop | Role::Rook => view.through,
+            _ => view.occupied,
+        };
+        let reach = Pos::<R>::attacks(role, color, square, occupied);
+        mine.twice |= mine.all & reach;
+        mine.all |= reach;
+        found |= reach;
+        let count = (reach & view.reachable).count() as i32;
+        tally.add(index::MOBILITY + ROLE, view.sign * count);
+        let hits = (reach & view.ring).count() as i32;
+        if hits > 0 {
+            tally.danger(!color, danger::ATTACKER + ROLE, 1);
+            tally.danger(!color, danger::ATTACKS, hits);
+        }
+        if matches!(role, Role::Rook | Role::Chancellor) {
+            open_file(pos, color, square, view.sign, tally);
+        }
+    }
+    if !matches!(role, Role::Pawn | Role::King) {
+        mine.by_role[ROLE] = found;
+        if matches!(role, Role::Knight | Role::Bishop) {
+            mine.minors |= found;
+        }
     }
 }
 
@@ -269,25 +311,36 @@ fn threats<R: Rules, T: Tally>(
         return;
     }
     let loose = enemy & !theirs.all;
-    for role in Role::ALL {
-        if !Pos::<R>::has_role(role) || (role == Role::King && R::ROYAL) {
-            continue;
-        }
-        let set = pos.role(role) & enemy;
-        if set.none() {
-            continue;
-        }
-        let by_pawns = (set & mine.pawns).count() as i32;
-        tally.add(index::PAWN_THREAT + role.index(), sign * by_pawns);
-        let by_minors = (set & mine.minors).count() as i32;
-        tally.add(index::MINOR_THREAT + role.index(), sign * by_minors);
-        let hanging = (set & loose).count() as i32;
-        tally.add(index::HANGING + role.index(), sign * hanging);
-    }
+    each_role!(threats_to(pos, enemy, loose, mine, sign, tally));
     if R::ATOMIC {
         let ring = king_ring(pos, !color) & enemy;
         tally.add(index::BLAST, sign * ring.count() as i32);
     }
+}
+
+#[inline(always)]
+fn threats_to<R: Rules, T: Tally, const ROLE: usize>(
+    pos: &Pos<R>,
+    enemy: BitsOf<R>,
+    loose: BitsOf<R>,
+    mine: &Attacks<R>,
+    sign: i32,
+    tally: &mut T,
+) {
+    let role = Role::from_index(ROLE);
+    if role == Role::King && R::ROYAL {
+        return;
+    }
+    let set = pos.role(role) & enemy;
+    if set.none() {
+        return;
+    }
+    let by_pawns = (set & mine.pawns).count() as i32;
+    tally.add(index::PAWN_THREAT + ROLE, sign * by_pawns);
+    let by_minors = (set & mine.minors).count() as i32;
+    tally.add(index::MINOR_THREAT + ROLE, sign * by_minors);
+    let hanging = (set & loose).count() as i32;
+    tally.add(index::HANGING + ROLE, sign * hanging);
 }
 
 #[inline(always)]
@@ -311,47 +364,21 @@ fn king_danger<R: Rules, T: Tally>(
     let weak = theirs.all & (king_alone | !mine.all);
     tally.danger(color, danger::WEAK, (weak & near).count() as i32);
 
-    let enemy = pos.side(!color);
     let straight = tables.rook(king, occupied);
     let diagonal = tables.bishop(king, occupied);
     let leap = tables.knight(king);
-    let from_pawn = tables.pawn(color, king);
-    let reached = |role: Role| match role {
-        Role::Pawn => from_pawn,
-        Role::Knight => leap,
-        Role::Bishop => diagonal,
-        Role::Rook => straight,
-        Role::Queen => straight | diagonal,
-        Role::King => BitsOf::<R>::EMPTY,
-        Role::Archbishop => diagonal | leap,
-        Role::Chancellor => straight | leap,
+    let checks = Checks::<R> {
+        king: color,
+        straight,
+        diagonal,
+        leap,
+        pawn: tables.pawn(color, king),
+        occupied,
+        safe: !pos.side(!color) & (!mine.all | (weak & theirs.twice)),
+        // A dropped piece adds its own attacker, so one protector is enough where only the king defends.
+        safe_drop: R::G::FULL & !occupied & (!mine.all | (king_alone & theirs.all)),
     };
-    let safe = !enemy & (!mine.all | (weak & theirs.twice));
-    let hand = pos.hand(!color);
-    // A dropped piece adds its own attacker, so one protector is enough where only the king defends.
-    let safe_drop = R::G::FULL & !occupied & (!mine.all | (king_alone & theirs.all));
-    for role in Role::ALL {
-        if !Pos::<R>::has_role(role) || role == Role::King {
-            continue;
-        }
-        let checks = reached(role);
-        if role != Role::Pawn && (theirs.by_role[role.index()] & checks & safe).any() {
-            tally.danger(color, danger::SAFE_CHECK + role.index(), 1);
-        }
-        if R::DROPS && hand.has(role) {
-            let count = i32::from(hand.count(role)).min(3);
-            tally.danger(color, danger::HELD + role.index(), count);
-            let mut squares = checks;
-            if role == Role::Pawn {
-                squares &= !(R::G::FIRST_RANK | R::G::rank(7));
-            }
-            if (squares & safe_drop).any() {
-                tally.danger(color, danger::SAFE_DROP + role.index(), 1);
-            } else if (squares & !occupied).any() {
-                tally.danger(color, danger::UNSAFE_DROP, 1);
-            }
-        }
-    }
+    each_role!(checks_of(pos, &checks, theirs, tally));
     if R::DROPS {
         let holes = (near & !occupied).count() as i32;
         tally.danger(color, danger::HOLES, holes);
@@ -372,6 +399,57 @@ fn king_danger<R: Rules, T: Tally>(
         tally.danger(color, danger::PINNED, pos.pinned().count() as i32);
     }
     tally.danger(color, danger::ONE, 1);
+}
+
+/// Where checks to a king can come from.
+struct Checks<R: Rules> {
+    king: Color,
+    straight: BitsOf<R>,
+    diagonal: BitsOf<R>,
+    leap: BitsOf<R>,
+    pawn: BitsOf<R>,
+    occupied: BitsOf<R>,
+    safe: BitsOf<R>,
+    safe_drop: BitsOf<R>,
+}
+
+#[inline(always)]
+fn checks_of<R: Rules, T: Tally, const ROLE: usize>(
+    pos: &Pos<R>,
+    checks: &Checks<R>,
+    theirs: &Attacks<R>,
+    tally: &mut T,
+) {
+    let role = Role::from_index(ROLE);
+    let mut squares = match role {
+        Role::Pawn => checks.pawn,
+        Role::Knight => checks.leap,
+        Role::Bishop => checks.diagonal,
+        Role::Rook => checks.straight,
+        Role::Queen => checks.straight | checks.diagonal,
+        Role::King => return,
+        Role::Archbishop => checks.diagonal | checks.leap,
+        Role::Chancellor => checks.straight | checks.leap,
+    };
+    if role != Role::Pawn && (theirs.by_role[ROLE] & squares & checks.safe).any() {
+        tally.danger(checks.king, danger::SAFE_CHECK + ROLE, 1);
+    }
+    if !R::DROPS {
+        return;
+    }
+    let hand = pos.hand(!checks.king);
+    if hand.has(role) {
+        let count = i32::from(hand.count(role)).min(3);
+        tally.danger(checks.king, danger::HELD + ROLE, count);
+        if role == Role::Pawn {
+            squares &= !(R::G::FIRST_RANK | R::G::rank(7));
+        }
+        if (squares & checks.safe_drop).any() {
+            tally.danger(checks.king, danger::SAFE_DROP + ROLE, 1);
+        } else if (squares & !checks.occupied).any() {
+            tally.danger(checks.king, danger::UNSAFE_DROP, 1);
+        }
+    }
 }
 
 #[inline(always)]
@@ -431,22 +509,25 @@ fn hands<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, sign: i32, tally: &mut 
     if hand.is_empty() {
         return;
     }
-    for role in Role::ALL {
-        let count = i32::from(hand.count(role));
-        if count == 0 {
-            continue;
-        }
-        let base = index::HAND + role.index() * 4;
-        tally.add(base, sign);
-        if count > 1 {
-            tally.add(base + 1, sign);
-        }
-        if count > 2 {
-            tally.add(base + 2, sign);
-        }
-        if count > 3 {
-            tally.add(base + 3, sign * (count - 3));
-        }
+    each_role!(hand_of(hand, sign, tally));
+}
+
+#[inline(always)]
+fn hand_of<R: Rules, T: Tally, const ROLE: usize>(hand: Hand, sign: i32, tally: &mut T) {
+    let count = i32::from(hand.count(Role::from_index(ROLE)));
+    if count == 0 {
+        return;
+    }
+    let base = index::HAND + ROLE * 4;
+    tally.add(base, sign);
+    if count > 1 {
+        tally.add(base + 1, sign);
+    }
+    if count > 2 {
+        tally.add(base + 2, sign);
+    }
+    if count > 3 {
+        tally.add(base + 3, sign * (count - 3));
     }
 }
 

@@ -498,7 +498,7 @@ fn set_bounds(run: &Run, crowd: f64, config: &PoolConfig) {
         .saturating_duration_since(run.stop.started());
     run.stop.set_plan(TimePlan {
         soft: bounds.soft.saturating_add(earlier),
-        hard: bounds.hard,
+        ..bounds
     });
 }
 
@@ -506,7 +506,7 @@ fn set_bounds(run: &Run, crowd: f64, config: &PoolConfig) {
 fn after_pondering(plan: TimePlan, thought: Duration) -> TimePlan {
     TimePlan {
         soft: plan.soft.saturating_sub(thought),
-        hard: plan.hard,
+        ..plan
     }
 }
 

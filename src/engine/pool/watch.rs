@@ -9,7 +9,7 @@ use super::schedule::{self, earliest};
 use super::state::{Run, State};
 use super::{Shared, worker};
 
-/// A search that returns within this time after its hard bound may still give its own answer.
+/// A search that returns within this time after the latest moment may still give its own answer.
 const ANSWER_GRACE: Duration = Duration::from_millis(2);
 
 /// Threads given up so far beyond which no replacement is started any more: something is broken

@@ -1,6 +1,6 @@
 //! The principal variation search.
 
-use super::history::{LIMIT, Row, is_taken};
+use super::history::{Row, is_taken};
 use super::picker::{Picker, is_quiet, origin_and_piece, victim};
 use super::quiescence::{allows_cutoff, from_table, to_table};
 use super::worker::{INFINITE, MATE, MATE_BOUND, MAX_PLY, Worker, mated_in};
@@ -257,8 +257,7 @@ impl<R: Rules> Worker<R> {
             }
         }
         let after_null = ply > 0 && self.frames[ply - 1].played == Move::NONE;
-        if params.null_move
-            && depth >= 3
+        if depth >= params.null_depth
             && !after_null
             && eval >= beta
             && self.frames[ply].eval + 20 * depth >= beta + 60
@@ -274,7 +273,7 @@ impl<R: Rules> Worker<R> {
     fn try_null(&mut self, node: &Node, beta: i32) -> Option<i32> {
         let ply = node.ply;
         let surplus = ((node.eval - beta) / 200).clamp(0, 3);
-        let reduction = 3 + node.depth / 4 + surplus;
+        let reduction = self.params.null_reduction / 4 + node.depth / 4 + surplus;
         self.make_null(ply);
         let value =
             -self.search::<false>(ply + 1, -beta, -beta + 1, node.depth - reduction, !node.cut);
@@ -460,27 +459,26 @@ impl<R: Rules> Worker<R> {
             }
             let checks = pos.gives_check(m, info);
             let reduced = (depth - self.reduction(depth, count as usize) / 1024).max(1);
-            let (base, per_ply) = params.futility;
-            if !checks && reduced <= 8 && node.eval + base + per_ply * reduced <= alpha {
+            let margin = params.futility_base + params.futility_ply * reduced;
+            if !checks && reduced <= 8 && node.eval + margin <= alpha {
                 picker.skip_quiets = true;
                 return true;
             }
             let (origin, piece) = origin_and_piece(pos, m);
             let value = self.history.quiet(pos.turn(), origin, piece, m, rows);
-            if depth <= 5 && value < -3_500 * depth {
+            if depth <= 5 && value < -params.history_pruning * depth {
                 return true;
             }
             return depth <= 8
                 && !R::ATOMIC
-                && !see_ge(pos, m, -params.see_margin.1 * reduced, &self.values);
+                && !see_ge(pos, m, -params.see_quiet * reduced, &self.values);
         }
-        depth <= 7 && !R::ATOMIC && !see_ge(pos, m, -params.see_margin.0 * depth, &self.values)
+        depth <= 7 && !R::ATOMIC && !see_ge(pos, m, -params.see_capture * depth, &self.values)
     }
 
     #[inline(always)]
     fn late_move_limit(&self, depth: i32, improving: bool) -> i32 {
-        let (base, factor) = self.params.late_moves;
-        let limit = (base + factor * depth * depth) / 4;
+        let limit = (self.params.late_base + self.params.late_factor * depth * depth) / 4;
         if improving { limit } else { limit / 2 + 1 }
     }
 
@@ -502,7 +500,7 @@ impl<R: Rules> Worker<R> {
         if !is_candidate {
             return Extension::Plies(0);
         }
-        let target = score - 2 * depth;
+        let target = score - self.params.singular_margin * depth / 8;
         self.frames[ply].excluded = m;
         let eval = self.frames[ply].eval;
         let value = self.search::<false>(ply, target - 1, target, (depth - 1) / 2, node.cut);
@@ -581,26 +579,27 @@ impl<R: Rules> Worker<R> {
         count: i32,
         history: i32,
     ) -> i32 {
+        let params = &self.params;
         let mut reduction = self.reduction(node.depth, count as usize);
         if !quiet {
             reduction = reduction / 2 - 512;
         } else {
-            reduction -= history * 1024 / (LIMIT * 5 / 4);
+            reduction -= history * 1024 / params.reduction_history;
             if self.frames[node.ply].killers.contains(&m) {
                 reduction -= 1024;
             }
         }
         if node.was_pv {
-            reduction -= 1024 + if PV { 512 } else { 0 };
+            reduction -= params.reduction_pv + if PV { 512 } else { 0 };
         }
         if node.cut {
-            reduction += 1536;
+            reduction += params.reduction_cut;
         }
         if !node.improving {
-            reduction += 512;
+            reduction += params.reduction_worse;
         }
         if self.pos(node.ply + 1).in_check() {
-            reduction -= 1024;
+            reduction -= params.reduction_check;
         }
         if self.frames[node.ply + 1].cutoffs > 3 {
             reduction += 768;

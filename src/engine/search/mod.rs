@@ -3,7 +3,7 @@
 mod alphabeta;
 pub mod bench;
 mod history;
-mod params;
+pub mod params;
 mod picker;
 mod quiescence;
 mod root;
@@ -13,6 +13,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::evaluation::weights::Weights;
 use super::limits::SearchLimits;
 use super::network::{NetworkState, Networks};
 use super::report::{ReportOrigin, SearchInfo, SearchReport};
@@ -25,7 +26,10 @@ use super::{evaluation, fallback_move};
 use crate::rules::pos::Pos;
 use crate::rules::variants::{self, Rules};
 use crate::rules::{History, Move, Position, Variant};
-use crate::{with_pos, with_variants};
+#[cfg(any(not(debug_assertions), feature = "every-variant"))]
+use crate::with_pos;
+use crate::with_variants;
+use params::Params;
 use root::{Deepening, to_score};
 use worker::{MATE_BOUND, MAX_PLY, Shared, Worker};
 
@@ -37,6 +41,10 @@ pub struct AlphaBeta {
     networks: Networks,
     /// Workers of the variant searched last, as `Vec<Worker<R>>`.
     workers: Option<(Variant, Box<dyn Any + Send>)>,
+    /// Parameters in place of the variant's own, for tuning.
+    params: Option<Params>,
+    /// Weights of the evaluation in place of the variant's own, for tuning.
+    weights: Option<&'static Weights>,
 }
 
 impl AlphaBeta {
@@ -48,6 +56,8 @@ impl AlphaBeta {
             threads: threads.max(1),
             networks: Networks::default(),
             workers: None,
+            params: None,
+            weights: None,
         }
     }
 
@@ -57,6 +67,16 @@ impl AlphaBeta {
         self.networks = networks;
         self.workers = None;
         self
+    }
+
+    /// Searches with these parameters, whatever the variant, from now on.
+    pub fn set_params(&mut self, params: Params) {
+        self.params = Some(params);
+    }
+
+    /// Evaluates with these weights, whatever the variant, from now on.
+    pub fn set_weights(&mut self, weights: &'static Weights) {
+        self.weights = Some(weights);
     }
 
     /// Forgets what was learnt about the last game, table included, without giving memory back.
@@ -99,6 +119,14 @@ impl AlphaBeta {
             workers.push(worker);
         }
         for worker in &mut workers {
+            if let Some(params) = self.params
+                && params != worker.params
+            {
+                worker.set_params(params);
+            }
+            if let Some(weights) = self.weights {
+                worker.weights = weights;
+            }
             worker.prepare(Arc::clone(&shared), pos, history.keys());
             worker.set_root_moves(&limits.search_moves);
         }
@@ -198,7 +226,7 @@ impl Searcher for AlphaBeta {
         stop: &StopFlag,
         on_info: &mut dyn FnMut(&SearchInfo),
     ) -> SearchReport {
-        with_pos!(history.position().any(), pos => self.run(pos, history, limits, stop, on_info))
+        self.dispatch(history, limits, stop, on_info)
     }
 
     fn new_game(&mut self) {
@@ -212,14 +240,63 @@ impl Searcher for AlphaBeta {
     }
 
     fn explain(&self, position: &Position) -> Option<String> {
-        let value = with_pos!(position.any(), pos => static_value(pos, &self.networks));
+        let value = static_value(position, &self.networks)?;
         Some(format!(
             "static evaluation {value} for the side to move (mates count from {MATE_BOUND})"
         ))
     }
 }
 
-fn static_value<R: Rules>(pos: &Pos<R>, networks: &Networks) -> i32 {
+/// The search of every variant is compiled: always in release builds, on demand in others (see the manifest).
+#[cfg(any(not(debug_assertions), feature = "every-variant"))]
+impl AlphaBeta {
+    fn dispatch(
+        &mut self,
+        history: &History,
+        limits: &SearchLimits,
+        stop: &StopFlag,
+        on_info: &mut dyn FnMut(&SearchInfo),
+    ) -> SearchReport {
+        with_pos!(history.position().any(), pos => self.run(pos, history, limits, stop, on_info))
+    }
+}
+
+#[cfg(any(not(debug_assertions), feature = "every-variant"))]
+fn static_value(position: &Position, networks: &Networks) -> Option<i32> {
+    Some(with_pos!(position.any(), pos => value_of(pos, networks)))
+}
+
+#[cfg(not(any(not(debug_assertions), feature = "every-variant")))]
+impl AlphaBeta {
+    fn dispatch(
+        &mut self,
+        history: &History,
+        limits: &SearchLimits,
+        stop: &StopFlag,
+        on_info: &mut dyn FnMut(&SearchInfo),
+    ) -> SearchReport {
+        use crate::rules::AnyPos;
+        match history.position().any() {
+            AnyPos::Crazyhouse(pos) => self.run(pos, history, limits, stop, on_info),
+            AnyPos::Capablanca(pos) => self.run(pos, history, limits, stop, on_info),
+            _ => {
+                super::material::MaterialSearcher::default().search(history, limits, stop, on_info)
+            }
+        }
+    }
+}
+
+#[cfg(not(any(not(debug_assertions), feature = "every-variant")))]
+fn static_value(position: &Position, networks: &Networks) -> Option<i32> {
+    use crate::rules::AnyPos;
+    match position.any() {
+        AnyPos::Crazyhouse(pos) => Some(value_of(pos, networks)),
+        AnyPos::Capablanca(pos) => Some(value_of(pos, networks)),
+        _ => None,
+    }
+}
+
+fn value_of<R: Rules>(pos: &Pos<R>, networks: &Networks) -> i32 {
     match networks.get(R::VARIANT) {
         Some(network) => NetworkState::new(network, 1).evaluate(&[*pos], 0),
         None => evaluation::evaluate(pos, evaluation::weights::weights(R::VARIANT)),

@@ -281,12 +281,12 @@ fn score_quiet<R: Rules>(worker: &mut Worker<R>, ply: usize, from: usize, rows: 
         let mut value = quiet_value(&worker.history, pos, m, rows);
         if m.is_drop() {
             if info.squares[m.drop_role().index()].has(m.to()) {
-                value += 6_000;
+                value += worker.params.check_bonus;
             }
         } else {
             let role = usize::from(pos.code(m.from(R::G::FILES, pos.turn())) & 7);
             if info.squares[role].has(m.to()) {
-                value += 5_000;
+                value += worker.params.check_bonus;
             }
         }
         worker.arena[index].value = value;

@@ -125,7 +125,7 @@ impl<R: Rules> Worker<R> {
         on_info: &mut dyn FnMut(&SearchInfo),
     ) -> bool {
         let previous = self.root_moves[line].previous;
-        let mut delta = 18;
+        let mut delta = self.params.aspiration;
         let (mut alpha, mut beta) = if depth >= 5 && previous.abs() < MATE_BOUND {
             (
                 (previous - delta).max(-INFINITE),

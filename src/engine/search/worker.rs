@@ -161,6 +161,12 @@ impl<R: Rules> Worker<R> {
         }
     }
 
+    /// Replaces the parameters of the variant.
+    pub fn set_params(&mut self, params: Params) {
+        self.params = params;
+        self.reductions = reductions(&params);
+    }
+
     /// Makes ready for a search from `root`, reached by a game with these keys (the root's own last).
     pub fn prepare(&mut self, shared: Arc<Shared>, root: &Pos<R>, keys: &[u64]) {
         self.shared = shared;
@@ -398,8 +404,9 @@ fn reductions(params: &Params) -> Vec<i32> {
         for n in 1..REDUCTION_MOVES {
             let product = (depth as f64).ln() * (n as f64).ln();
             // In units of 1/1024 ply.
-            table[depth * REDUCTION_MOVES + n] =
-                (1024.0 * (0.6 + product / (f64::from(params.reduction_divisor) / 100.0))) as i32;
+            table[depth * REDUCTION_MOVES + n] = (f64::from(params.reduction_base)
+                + 1024.0 * product / (f64::from(params.reduction_divisor) / 100.0))
+                as i32;
         }
     }
     table
