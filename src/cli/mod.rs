@@ -16,9 +16,9 @@ mod perft;
 mod position;
 mod spsa;
 #[cfg(feature = "train")]
-mod tune;
-#[cfg(feature = "train")]
 mod train;
+#[cfg(feature = "train")]
+mod tune;
 mod uci;
 mod version;
 

@@ -47,8 +47,7 @@ impl Perft {
     fn count(&self, depth: u32) -> anyhow::Result<ExitCode> {
         let (variant, mode) = self.variant;
         let fen = self.fen.as_deref().unwrap_or_else(|| variant.start_fen());
-        let position =
-            epd::read_position(variant, mode, fen).context("the position is refused")?;
+        let position = epd::read_position(variant, mode, fen).context("the position is refused")?;
         let mut out = io::stdout().lock();
         let began = Instant::now();
         let nodes = if self.divide {

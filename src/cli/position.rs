@@ -167,8 +167,8 @@ fn replay(
     moves: &str,
 ) -> anyhow::Result<History> {
     let fen = fen.unwrap_or_else(|| variant.start_fen());
-    let start = crate::rules::Position::from_fen(variant, mode, fen)
-        .context("the position is refused")?;
+    let start =
+        crate::rules::Position::from_fen(variant, mode, fen).context("the position is refused")?;
     let mut history = History::new(start);
     for (index, text) in moves.split_whitespace().enumerate() {
         let position = history.position();

@@ -101,9 +101,7 @@ impl Train {
         };
         let mut trainer = Trainer::new(config, &self.data)?;
         let (train, check, scale) = trainer.size();
-        println!(
-            "{train} positions to learn from, {check} to validate with, scale {scale} units"
-        );
+        println!("{train} positions to learn from, {check} to validate with, scale {scale} units");
         if let Some(path) = &self.checkpoint
             && trainer.resume(path)?
         {

@@ -482,11 +482,14 @@ impl<R: Rules> Pos<R> {
     /// Whether the castling style still decides where some king may go.
     fn needs_style(&self) -> bool {
         let files = R::G::FILES;
-        (0..4).filter(|&index| self.castling[index] != NONE).any(|index| {
-            let king_file = self.king(Color::ALL[index / 2]) % files;
-            let targets = |style: CastlingStyle| style.targets(files, king_file, index % 2 == 1);
-            targets(self.style) != targets(CastlingStyle::Standard)
-        })
+        (0..4)
+            .filter(|&index| self.castling[index] != NONE)
+            .any(|index| {
+                let king_file = self.king(Color::ALL[index / 2]) % files;
+                let targets =
+                    |style: CastlingStyle| style.targets(files, king_file, index % 2 == 1);
+                targets(self.style) != targets(CastlingStyle::Standard)
+            })
     }
 
     /// The position as a setup, for writing and for changing.

@@ -107,9 +107,7 @@ impl<R: Rules> Inputs<R> {
 
     #[inline(always)]
     fn castling(view: Color, owner: Color, lower_side: bool) -> u16 {
-        (Self::CASTLING_AT as u16)
-            + 2 * (owner as u16 ^ view as u16)
-            + u16::from(lower_side)
+        (Self::CASTLING_AT as u16) + 2 * (owner as u16 ^ view as u16) + u16::from(lower_side)
     }
 
     #[inline(always)]

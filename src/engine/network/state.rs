@@ -106,8 +106,8 @@ impl<R: Rules> NetworkState<R> {
         }
         let pos = &positions[ply];
         let bucket = Inputs::<R>::output_bucket(pos);
-        let (white, black) = self.values[ply * 2 * self.width..][..2 * self.width]
-            .split_at(self.width);
+        let (white, black) =
+            self.values[ply * 2 * self.width..][..2 * self.width].split_at(self.width);
         let (own, enemy) = match pos.turn() {
             Color::White => (white, black),
             Color::Black => (black, white),
@@ -334,9 +334,8 @@ mod tests {
         let network = Arc::new(random_network(shape, 5));
         for (one, other) in pairs {
             let value = |fen: &str| {
-                let position =
-                    Position::from_fen(Variant::Crazyhouse, CastlingMode::Standard, fen)
-                        .expect("a position");
+                let position = Position::from_fen(Variant::Crazyhouse, CastlingMode::Standard, fen)
+                    .expect("a position");
                 match position.any() {
                     crate::rules::AnyPos::Crazyhouse(pos) => {
                         NetworkState::new(Arc::clone(&network), 1).evaluate(&[*pos], 0)

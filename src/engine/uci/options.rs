@@ -193,9 +193,8 @@ impl Options {
                 Ok(Change::Engine)
             }
             "evalfile" => {
-                self.engine.networks = Networks::parse(value).map_err(|error| {
-                    OptionError::EvalFile(with_causes(&error))
-                })?;
+                self.engine.networks = Networks::parse(value)
+                    .map_err(|error| OptionError::EvalFile(with_causes(&error)))?;
                 Ok(Change::Engine)
             }
             "multipv" => {

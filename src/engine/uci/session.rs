@@ -148,7 +148,8 @@ impl Session {
 
     fn configure(&mut self) -> Result<(), Gone> {
         if std::mem::take(&mut self.config_is_stale) {
-            self.thinker.send(Job::Configure(self.options.engine.clone()))?;
+            self.thinker
+                .send(Job::Configure(self.options.engine.clone()))?;
         }
         Ok(())
     }

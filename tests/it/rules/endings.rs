@@ -56,7 +56,10 @@ fn history_of(case: &Case) -> History {
     let start: Position = epd::read_position(variant, mode, &case.from).unwrap();
     let mut history = History::new(start);
     for text in case.moves.split_whitespace() {
-        let m = history.position().parse_uci(text).unwrap_or_else(|error| panic!("{}: {error}", case.label));
+        let m = history
+            .position()
+            .parse_uci(text)
+            .unwrap_or_else(|error| panic!("{}: {error}", case.label));
         history.play(m).unwrap();
     }
     history
@@ -67,7 +70,10 @@ fn verdict(adjudication: &Adjudication, history: &History) -> String {
     let verdict = adjudication.verdict(history);
     match verdict.ending {
         Some(ending) => {
-            assert!(verdict.claims.is_empty(), "a game that is over leaves nothing to claim");
+            assert!(
+                verdict.claims.is_empty(),
+                "a game that is over leaves nothing to claim"
+            );
             format!("{} {}", ending.outcome, ending.reason.code())
         }
         None if verdict.claims.is_empty() => "on".to_owned(),
@@ -95,7 +101,13 @@ fn recorded_endings_on_every_server() {
                 .iter()
                 .find(|(name, _)| name == adjudication.name)
                 .map_or(&case.seed, |(_, ending)| ending);
-            assert_eq!(verdict(&adjudication, &history), *expected, "{} ({})", case.label, adjudication.name);
+            assert_eq!(
+                verdict(&adjudication, &history),
+                *expected,
+                "{} ({})",
+                case.label,
+                adjudication.name
+            );
         }
     }
 }
@@ -103,7 +115,10 @@ fn recorded_endings_on_every_server() {
 /// Six hundred half-moves draw and say so, whichever way the number was reached; the parameter can be another one.
 #[test]
 fn the_length_limit_is_a_parameter() {
-    let mut history = History::new(position_of("crazyhouse", "4k3/8/8/8/8/8/8/4K3[Qq] w - - 0 299"));
+    let mut history = History::new(position_of(
+        "crazyhouse",
+        "4k3/8/8/8/8/8/8/4K3[Qq] w - - 0 299",
+    ));
     let mut short = Adjudication::SEED;
     short.limit.as_mut().unwrap().plies = 597;
     for text in ["Q@a1", "Q@h8", "a1b1"] {
@@ -117,24 +132,39 @@ fn the_length_limit_is_a_parameter() {
     assert_eq!(history.position().ply(), 600);
     let ending = Adjudication::SEED.verdict(&history).ending.unwrap();
     assert_eq!(ending.reason, EndReason::MoveLimit);
-    assert_eq!(ending.reason.words(), "the game reached its greatest length");
+    assert_eq!(
+        ending.reason.words(),
+        "the game reached its greatest length"
+    );
 }
 
 /// Capablanca games have fifty moves and no limit of their own in the rules of the house.
 #[test]
 fn the_limit_is_for_games_with_drops() {
-    let history = History::new(position_of("capablanca", "5k4/10/10/10/10/10/4R5/4K5 w - - 20 301"));
+    let history = History::new(position_of(
+        "capablanca",
+        "5k4/10/10/10/10/10/4R5/4K5 w - - 20 301",
+    ));
     assert_eq!(verdict(&Adjudication::SEED, &history), "on");
-    assert_eq!(verdict(&Adjudication::LICHESS, &history), "1/2-1/2 max_moves");
+    assert_eq!(
+        verdict(&Adjudication::LICHESS, &history),
+        "1/2-1/2 max_moves"
+    );
 }
 
 /// On Lichess a third occurrence that a drop brought about is only claimed, until a board move brings about another one;
 /// where the third does not draw, the fifth does.
 #[test]
 fn occurrences_by_drops() {
-    let case = cases().into_iter().find(|case| case.label == "zh-endless-drop-capture-loop").unwrap();
+    let case = cases()
+        .into_iter()
+        .find(|case| case.label == "zh-endless-drop-capture-loop")
+        .unwrap();
     let mut history = history_of(&case);
-    assert_eq!(verdict(&Adjudication::LICHESS, &history), "on, claims threefold");
+    assert_eq!(
+        verdict(&Adjudication::LICHESS, &history),
+        "on, claims threefold"
+    );
     let mut patient = Adjudication::LICHESS;
     patient.repetition.third_draws = false;
     let cycle = "Q@e1 f1h1 e1h1 R@f1 Q@e1 f1h1 e1h1 Q@f1 R@e1 f1h1 e1h1 Q@f1";
@@ -147,7 +177,11 @@ fn occurrences_by_drops() {
             assert_eq!(ending.outcome, Outcome::Draw);
         }
         let fifth = history.repetitions() >= 5;
-        let expected = if fifth { "1/2-1/2 fivefold" } else { "on, claims threefold" };
+        let expected = if fifth {
+            "1/2-1/2 fivefold"
+        } else {
+            "on, claims threefold"
+        };
         assert_eq!(verdict(&patient, &history), expected);
         assert!(index < 24 || fifth);
     }
@@ -159,23 +193,115 @@ fn occurrences_by_drops() {
 fn flags() {
     use seneschal::rules::Color::{Black, White};
     for (variant, fen, flagged, seed, pychess, fics) in [
-        ("chess", "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", Black, "1-0", "1-0", "1-0"),
-        ("chess", "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", White, "1/2-1/2", "1/2-1/2", "1/2-1/2"),
+        (
+            "chess",
+            "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
+            Black,
+            "1-0",
+            "1-0",
+            "1-0",
+        ),
+        (
+            "chess",
+            "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
+            White,
+            "1/2-1/2",
+            "1/2-1/2",
+            "1/2-1/2",
+        ),
         // A knight cannot mate with only a queen to help it.
-        ("chess", "4k3/8/8/8/8/8/4N3/q3K3 w - - 0 1", Black, "1/2-1/2", "1-0", "1/2-1/2"),
-        ("chess", "4k3/7p/8/8/8/8/4N3/4K3 w - - 0 1", Black, "1-0", "1-0", "1/2-1/2"),
-        ("capablanca", "4k5/10/10/10/10/10/4A5/4K5 w - - 0 1", Black, "1-0", "1-0", "1-0"),
-        ("capablanca", "6k3/10/10/10/10/10/4C5/4K5 w - - 0 1", Black, "1-0", "1-0", "1-0"),
-        ("crazyhouse", "4k3/8/8/8/8/8/8/4K3[] w - - 0 1", White, "0-1", "0-1", "0-1"),
-        ("capahouse", "4k5/10/10/10/10/10/10/4K5[] w - - 0 1", Black, "1-0", "1-0", "1-0"),
-        ("3check", "4k3/8/8/8/8/8/4N3/4K3 w - - 1+1 0 1", Black, "1-0", "1-0", "1-0"),
-        ("3check", "4k3/8/8/8/8/8/4N3/4K3 w - - 1+1 0 1", White, "1/2-1/2", "1/2-1/2", "1/2-1/2"),
-        ("kingofthehill", "4k3/8/8/8/8/8/8/4K3 w - - 0 1", White, "0-1", "0-1", "0-1"),
-        ("racingkings", "8/8/8/8/8/8/k6K/8 w - - 0 1", White, "0-1", "0-1", "0-1"),
-        ("atomic", "4k3/8/8/8/8/8/4R3/4K3 b - - 0 1", Black, "1/2-1/2", "1-0", "1/2-1/2"),
+        (
+            "chess",
+            "4k3/8/8/8/8/8/4N3/q3K3 w - - 0 1",
+            Black,
+            "1/2-1/2",
+            "1-0",
+            "1/2-1/2",
+        ),
+        (
+            "chess",
+            "4k3/7p/8/8/8/8/4N3/4K3 w - - 0 1",
+            Black,
+            "1-0",
+            "1-0",
+            "1/2-1/2",
+        ),
+        (
+            "capablanca",
+            "4k5/10/10/10/10/10/4A5/4K5 w - - 0 1",
+            Black,
+            "1-0",
+            "1-0",
+            "1-0",
+        ),
+        (
+            "capablanca",
+            "6k3/10/10/10/10/10/4C5/4K5 w - - 0 1",
+            Black,
+            "1-0",
+            "1-0",
+            "1-0",
+        ),
+        (
+            "crazyhouse",
+            "4k3/8/8/8/8/8/8/4K3[] w - - 0 1",
+            White,
+            "0-1",
+            "0-1",
+            "0-1",
+        ),
+        (
+            "capahouse",
+            "4k5/10/10/10/10/10/10/4K5[] w - - 0 1",
+            Black,
+            "1-0",
+            "1-0",
+            "1-0",
+        ),
+        (
+            "3check",
+            "4k3/8/8/8/8/8/4N3/4K3 w - - 1+1 0 1",
+            Black,
+            "1-0",
+            "1-0",
+            "1-0",
+        ),
+        (
+            "3check",
+            "4k3/8/8/8/8/8/4N3/4K3 w - - 1+1 0 1",
+            White,
+            "1/2-1/2",
+            "1/2-1/2",
+            "1/2-1/2",
+        ),
+        (
+            "kingofthehill",
+            "4k3/8/8/8/8/8/8/4K3 w - - 0 1",
+            White,
+            "0-1",
+            "0-1",
+            "0-1",
+        ),
+        (
+            "racingkings",
+            "8/8/8/8/8/8/k6K/8 w - - 0 1",
+            White,
+            "0-1",
+            "0-1",
+            "0-1",
+        ),
+        (
+            "atomic",
+            "4k3/8/8/8/8/8/4R3/4K3 b - - 0 1",
+            Black,
+            "1/2-1/2",
+            "1-0",
+            "1/2-1/2",
+        ),
     ] {
         let position = position_of(variant, fen);
-        let on = |adjudication: Adjudication| adjudication.flag(&position, flagged).outcome.result();
+        let on =
+            |adjudication: Adjudication| adjudication.flag(&position, flagged).outcome.result();
         assert_eq!(on(Adjudication::SEED), seed, "{variant} {fen}");
         assert_eq!(on(Adjudication::LICHESS), seed, "{variant} {fen}");
         assert_eq!(on(Adjudication::PYCHESS), pychess, "{variant} {fen}");
@@ -197,7 +323,10 @@ fn antichess_fortresses() {
         ("8/8/8/3b4/8/8/5B2/8 w - - 0 1", "1/2-1/2 opposite_bishops"),
         ("8/8/8/3bp3/4P3/8/5B2/8 w - - 0 1", "on"),
         ("8/8/8/2bpp3/3PP3/8/6B1/8 w - - 0 1", "on"),
-        ("8/8/8/2b1p3/4P3/8/6B1/8 w - - 0 1", "1/2-1/2 opposite_bishops"),
+        (
+            "8/8/8/2b1p3/4P3/8/6B1/8 w - - 0 1",
+            "1/2-1/2 opposite_bishops",
+        ),
     ] {
         let history = History::new(position_of("antichess", fen));
         assert_eq!(verdict(&Adjudication::LICHESS, &history), expected, "{fen}");
@@ -208,7 +337,10 @@ fn antichess_fortresses() {
 /// Taking back removes the keys too, so what was repeated only in the moves taken back is new again.
 #[test]
 fn truncation_forgets_repetitions() {
-    let mut history = History::new(position_of("chess", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"));
+    let mut history = History::new(position_of(
+        "chess",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    ));
     for text in "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8".split(' ') {
         let m = history.position().parse_uci(text).unwrap();
         history.play(m).unwrap();

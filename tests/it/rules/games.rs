@@ -17,8 +17,16 @@ fn read_all(text: &[u8], variant: Variant) -> Vec<Result<PgnGame, String>> {
 /// Written, read and written again, a game has the same moves, annotations, tags and result.
 fn assert_comes_back(game: &PgnGame, name: &str) {
     let text = game.to_string();
-    assert!(text.lines().filter(|line| !line.starts_with('[')).all(|line| line.chars().count() <= 80), "{name}");
-    let again = PgnReader::new(text.as_bytes()).next().unwrap().unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
+    assert!(
+        text.lines()
+            .filter(|line| !line.starts_with('['))
+            .all(|line| line.chars().count() <= 80),
+        "{name}"
+    );
+    let again = PgnReader::new(text.as_bytes())
+        .next()
+        .unwrap()
+        .unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
     // A brace cannot be escaped, so it comes back as a round bracket.
     let mut expected = game.moves.clone();
     for step in &mut expected {
@@ -29,7 +37,11 @@ fn assert_comes_back(game: &PgnGame, name: &str) {
     assert_eq!(again.comment, game.comment, "{name}");
     assert_eq!(again.start.fen(), game.start.fen(), "{name}");
     assert_eq!(again.to_string(), text, "{name}");
-    for (tag, value) in game.tags.iter().filter(|(tag, _)| !matches!(*tag, "Variant" | "FEN" | "SetUp" | "Result")) {
+    for (tag, value) in game
+        .tags
+        .iter()
+        .filter(|(tag, _)| !matches!(*tag, "Variant" | "FEN" | "SetUp" | "Result"))
+    {
         assert_eq!(again.tags.get(tag), Some(value), "{name}");
     }
 }
@@ -43,16 +55,40 @@ fn own_collection_replays() {
         let game = game.unwrap();
         let name = game.tags.get("Event").unwrap().to_owned();
         let history = game.history();
-        assert_eq!(history.position().fen(), game.tags.get("FinalPosition").unwrap(), "{name}");
-        assert_eq!(game.result_mark(), game.tags.get("Result").unwrap(), "{name}");
+        assert_eq!(
+            history.position().fen(),
+            game.tags.get("FinalPosition").unwrap(),
+            "{name}"
+        );
+        assert_eq!(
+            game.result_mark(),
+            game.tags.get("Result").unwrap(),
+            "{name}"
+        );
         if let Some(ending) = history.position().ending() {
             assert_eq!(Some(ending.outcome), game.result, "{name}");
         }
-        clocks += game.moves.iter().filter(|step| step.clock.is_some()).count();
-        evaluations += game.moves.iter().filter(|step| step.evaluation.is_some()).count();
+        clocks += game
+            .moves
+            .iter()
+            .filter(|step| step.clock.is_some())
+            .count();
+        evaluations += game
+            .moves
+            .iter()
+            .filter(|step| step.evaluation.is_some())
+            .count();
         nags += game.moves.iter().map(|step| step.nags.len()).sum::<usize>();
-        castlings += game.moves.iter().filter(|step| step.played.is_castle()).count();
-        drops += game.moves.iter().filter(|step| step.played.is_drop()).count();
+        castlings += game
+            .moves
+            .iter()
+            .filter(|step| step.played.is_castle())
+            .count();
+        drops += game
+            .moves
+            .iter()
+            .filter(|step| step.played.is_drop())
+            .count();
         assert_comes_back(&game, &name);
     }
     assert!(clocks > 100 && evaluations > 50 && nags > 50 && castlings > 10 && drops > 100);
@@ -85,9 +121,15 @@ fn collection_of_the_environment_replays() {
             broken += 1;
             continue;
         }
-        let game = game.as_ref().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let game = game
+            .as_ref()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         let position = game.history().position().clone();
-        assert_eq!(game.moves.len() as u64, record["plies"].as_u64().unwrap(), "{name}");
+        assert_eq!(
+            game.moves.len() as u64,
+            record["plies"].as_u64().unwrap(),
+            "{name}"
+        );
         assert_eq!(position.fen(), text("final_fen_fsf"), "{name}");
         if let Some(legal) = record["legal_moves"].as_u64() {
             assert_eq!(position.legal_moves().len() as u64, legal, "{name}");
@@ -97,7 +139,10 @@ fn collection_of_the_environment_replays() {
         plies += game.moves.len();
     }
     // Not a `println`: the numbers belong into the log of a run that asked for them.
-    eprintln!("{replayed} games of {} half-moves replayed, {broken} refused as they should be", plies);
+    eprintln!(
+        "{replayed} games of {} half-moves replayed, {broken} refused as they should be",
+        plies
+    );
     assert!(replayed > 0);
 }
 
@@ -117,21 +162,40 @@ fn move_lists_of_the_environment_replay() {
     for record in &records {
         let name = record["variant"].as_str().unwrap();
         let (variant, mode) = Variant::from_uci_name(name).unwrap();
-        let mut position = Position::from_fen(variant, mode, record["start_fen"].as_str().unwrap()).unwrap();
+        let mut position =
+            Position::from_fen(variant, mode, record["start_fen"].as_str().unwrap()).unwrap();
         for text in record["uci"].as_array().unwrap() {
             let text = text.as_str().unwrap();
-            let m = position.parse_uci(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let m = position
+                .parse_uci(text)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(position.uci(m), text);
             position.play(m).unwrap();
         }
         let final_fen = record["final_fen"].as_str().unwrap();
-        assert_eq!(position.fen(), final_fen, "{name} round {}", record["round"]);
-        let games = files
-            .entry(name)
-            .or_insert_with(|| read_all(&std::fs::read(folder.join(format!("{name}.pgn"))).unwrap(), variant));
+        assert_eq!(
+            position.fen(),
+            final_fen,
+            "{name} round {}",
+            record["round"]
+        );
+        let games = files.entry(name).or_insert_with(|| {
+            read_all(
+                &std::fs::read(folder.join(format!("{name}.pgn"))).unwrap(),
+                variant,
+            )
+        });
         let round = record["round"].as_u64().unwrap().to_string();
-        let game = games.iter().flatten().find(|game| game.tags.get("Round") == Some(&round)).unwrap();
-        assert_eq!(game.history().position().fen(), final_fen, "{name} round {round}");
+        let game = games
+            .iter()
+            .flatten()
+            .find(|game| game.tags.get("Round") == Some(&round))
+            .unwrap();
+        assert_eq!(
+            game.history().position().fen(),
+            final_fen,
+            "{name} round {round}"
+        );
         assert_comes_back(game, name);
     }
     eprintln!("{} games with move lists replayed", records.len());

@@ -19,7 +19,8 @@ fn below(random: &mut SplitMix64, bound: usize) -> usize {
 }
 
 /// Bytes that mean something in one of the notations, and some that mean nothing anywhere.
-const ALPHABET: &[u8] = b"KQRBNACPkqrbnacpabcdefghij0123456789/[]-~+ wb@x=O#(){};%$.*!?\"\\\n\t\0\xff\xc3\xa9";
+const ALPHABET: &[u8] =
+    b"KQRBNACPkqrbnacpabcdefghij0123456789/[]-~+ wb@x=O#(){};%$.*!?\"\\\n\t\0\xff\xc3\xa9";
 
 /// Changes a text in a few places: bytes replaced, removed, put in, parts doubled, swapped or cut off.
 fn mutate(text: &[u8], other: &[u8], random: &mut SplitMix64) -> Vec<u8> {
@@ -83,7 +84,12 @@ fn exercise(position: &Position, random: &mut SplitMix64) {
     assert_eq!(position.parse_san(&position.san(m)), Ok(m), "{fen}");
     let mut next = position.clone();
     next.play(m).unwrap();
-    assert_eq!(next.key(), next.key_from_scratch(), "{fen} {}", position.uci(m));
+    assert_eq!(
+        next.key(),
+        next.key_from_scratch(),
+        "{fen} {}",
+        position.uci(m)
+    );
     assert!(next.perft(1) < 1024, "{fen}");
 }
 
@@ -91,8 +97,10 @@ fn exercise(position: &Position, random: &mut SplitMix64) {
 fn hostile_positions() {
     let mut random = SplitMix64::new(0xfe17);
     let standard = CastlingMode::Standard;
-    let mut seeds: Vec<(Variant, CastlingMode, String)> =
-        Variant::ALL.into_iter().map(|variant| (variant, standard, variant.start_fen().to_owned())).collect();
+    let mut seeds: Vec<(Variant, CastlingMode, String)> = Variant::ALL
+        .into_iter()
+        .map(|variant| (variant, standard, variant.start_fen().to_owned()))
+        .collect();
     for row in table("fens.txt").into_iter().chain(table("bad_fens.txt")) {
         let (variant, mode) = variant_of(&row[0]);
         seeds.push((variant, mode, row.get(2).cloned().unwrap_or_default()));
@@ -109,7 +117,10 @@ fn hostile_positions() {
         let text = String::from_utf8_lossy(&bytes);
         // A text is likeliest to be read by its own variant, but every variant must survive it.
         let (variant, mode) = match random.below(4) {
-            0 => (Variant::ALL[below(&mut random, Variant::ALL.len())], CastlingMode::Chess960),
+            0 => (
+                Variant::ALL[below(&mut random, Variant::ALL.len())],
+                CastlingMode::Chess960,
+            ),
             _ => (*variant, *mode),
         };
         match Position::from_fen(variant, mode, &text) {
@@ -127,7 +138,10 @@ fn hostile_positions() {
             position.perft(1);
         }
     }
-    assert!(accepted > iterations() / 50, "only {accepted} mutants were accepted");
+    assert!(
+        accepted > iterations() / 50,
+        "only {accepted} mutants were accepted"
+    );
     assert!(countable >= accepted);
 }
 
@@ -180,7 +194,10 @@ fn hostile_moves(
             }
         }
     }
-    assert!(accepted > 0 && refused > 0, "{accepted} accepted, {refused} refused");
+    assert!(
+        accepted > 0 && refused > 0,
+        "{accepted} accepted, {refused} refused"
+    );
 }
 
 #[test]

@@ -17,7 +17,9 @@ use seneschal::rules::{CastlingMode, Position, Variant};
 
 /// The text of a file of this area's test data.
 fn data(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/rules").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/rules")
+        .join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -26,14 +28,20 @@ fn table(name: &str) -> Vec<Vec<String>> {
     data(name)
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| line.split('|').map(|field| field.trim().to_owned()).collect())
+        .map(|line| {
+            line.split('|')
+                .map(|field| field.trim().to_owned())
+                .collect()
+        })
         .collect()
 }
 
 /// A number from the environment, for runs longer than the usual one.
 fn setting(name: &str, usual: u64) -> u64 {
     match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")),
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}={text} is no number")),
         Err(_) => usual,
     }
 }
@@ -74,7 +82,12 @@ fn all_starts(random: &mut SplitMix64) -> Vec<Position> {
 }
 
 /// Plays random moves and calls `visit` with every position on the way, the start and the end included.
-fn random_game(start: &Position, random: &mut SplitMix64, plies: u32, mut visit: impl FnMut(&Position, &mut SplitMix64)) {
+fn random_game(
+    start: &Position,
+    random: &mut SplitMix64,
+    plies: u32,
+    mut visit: impl FnMut(&Position, &mut SplitMix64),
+) {
     let mut position = start.clone();
     for _ in 0..plies {
         visit(&position, random);

@@ -28,7 +28,11 @@ fn leaf_counts() {
             counted += 1;
         }
         let smallest = case.counts.iter().map(|&(_, nodes)| nodes).min();
-        assert!(counted > 0 || smallest > Some(limit), "line {} counts nothing", case.line);
+        assert!(
+            counted > 0 || smallest > Some(limit),
+            "line {} counts nothing",
+            case.line
+        );
     }
     assert_eq!(lines, 369, "the file has lost lines");
 }

@@ -28,25 +28,57 @@ fn generated_is_accepted_and_nothing_else() {
     for_random_positions(1, 160, |position, random| {
         let moves = position.legal_moves();
         let set: HashSet<Move> = moves.iter().copied().collect();
-        assert_eq!(set.len(), moves.len(), "a move stands twice in {}", position.fen());
+        assert_eq!(
+            set.len(),
+            moves.len(),
+            "a move stands twice in {}",
+            position.fen()
+        );
         assert_eq!(position.perft(1), moves.len() as u64, "{}", position.fen());
-        assert_eq!(position.has_legal_move(), !moves.is_empty(), "{}", position.fen());
-        assert_eq!(position.ending().is_some(), moves.is_empty(), "{}", position.fen());
+        assert_eq!(
+            position.has_legal_move(),
+            !moves.is_empty(),
+            "{}",
+            position.fen()
+        );
+        assert_eq!(
+            position.ending().is_some(),
+            moves.is_empty(),
+            "{}",
+            position.fen()
+        );
         for &m in &moves {
-            assert!(position.is_legal(m), "{} in {}", position.uci(m), position.fen());
+            assert!(
+                position.is_legal(m),
+                "{} in {}",
+                position.uci(m),
+                position.fen()
+            );
         }
         visited += 1;
         // All 65,536 patterns of bits take long, so they are tried now and then.
         if random.below(24) == 0 {
             for bits in 0..=u16::MAX {
                 let m = Move(bits);
-                assert_eq!(position.is_legal(m), set.contains(&m), "{m:?} {:?} in {}", position.kind(m), position.fen());
+                assert_eq!(
+                    position.is_legal(m),
+                    set.contains(&m),
+                    "{m:?} {:?} in {}",
+                    position.kind(m),
+                    position.fen()
+                );
             }
         }
         let mut refused = position.clone();
-        if let Some(illegal) = (0..64).map(|_| Move(random.next() as u16)).find(|m| !set.contains(m)) {
+        if let Some(illegal) = (0..64)
+            .map(|_| Move(random.next() as u16))
+            .find(|m| !set.contains(m))
+        {
             assert!(refused.play(illegal).is_err());
-            assert_eq!((refused.key(), refused.fen()), (position.key(), position.fen()));
+            assert_eq!(
+                (refused.key(), refused.fen()),
+                (position.key(), position.fen())
+            );
         }
     });
     assert!(visited > 3_000, "only {visited} positions were visited");
@@ -82,7 +114,12 @@ fn moves_come_back_from_text() {
         let count = u32::try_from(moves.len()).unwrap();
         let mut written = HashSet::new();
         for &m in &moves {
-            assert!(written.insert(position.uci(m)), "{} stands for two moves in {}", position.uci(m), position.fen());
+            assert!(
+                written.insert(position.uci(m)),
+                "{} stands for two moves in {}",
+                position.uci(m),
+                position.fen()
+            );
             // Writing in algebraic notation looks at all moves again, so with many moves some are picked.
             let is_castling = matches!(position.kind(m), MoveKind::Castle { .. });
             castlings += u32::from(is_castling);
@@ -96,13 +133,33 @@ fn moves_come_back_from_text() {
 
 fn assert_move_comes_back(position: &Position, m: Move) {
     let san = position.san(m);
-    assert_eq!(position.parse_san(&san), Ok(m), "{san} in {}", position.fen());
+    assert_eq!(
+        position.parse_san(&san),
+        Ok(m),
+        "{san} in {}",
+        position.fen()
+    );
     let bare = san.trim_end_matches(['+', '#']);
-    assert_eq!(position.parse_san(bare), Ok(m), "{bare} in {}", position.fen());
+    assert_eq!(
+        position.parse_san(bare),
+        Ok(m),
+        "{bare} in {}",
+        position.fen()
+    );
     let own = position.uci(m);
-    assert_eq!(position.parse_uci(&own), Ok(m), "{own} in {}", position.fen());
+    assert_eq!(
+        position.parse_uci(&own),
+        Ok(m),
+        "{own} in {}",
+        position.fen()
+    );
     let rook_form = position.uci_with(m, CastlingMode::Chess960);
-    assert_eq!(position.parse_uci(&rook_form), Ok(m), "{rook_form} in {}", position.fen());
+    assert_eq!(
+        position.parse_uci(&rook_form),
+        Ok(m),
+        "{rook_form} in {}",
+        position.fen()
+    );
 }
 
 /// A position copied before a move is untouched by it: search relies on copies instead of taking back.
@@ -115,7 +172,8 @@ fn copies_are_independent() {
         }
         let (fen, key) = (position.fen(), position.key());
         let mut copy = position.clone();
-        copy.play(moves[random.below(u32::try_from(moves.len()).unwrap()) as usize]).unwrap();
+        copy.play(moves[random.below(u32::try_from(moves.len()).unwrap()) as usize])
+            .unwrap();
         assert_eq!((position.fen(), position.key()), (fen, key));
         assert_ne!(copy.key(), key);
         assert_eq!(copy.ply(), position.ply() + 1);

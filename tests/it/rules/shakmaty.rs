@@ -24,7 +24,8 @@ const PAIRS: [(rules::Variant, TheirVariant); 8] = [
 
 fn theirs(variant: TheirVariant, fen: &str) -> VariantPosition {
     let fen: Fen = fen.parse().unwrap_or_else(|error| panic!("{fen}: {error}"));
-    VariantPosition::from_setup(variant, fen.into(), TheirMode::Chess960).unwrap_or_else(|error| panic!("{error}"))
+    VariantPosition::from_setup(variant, fen.into(), TheirMode::Chess960)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Compares what both know about a position.
@@ -42,10 +43,17 @@ fn compare(ours: &rules::Position, theirs: &VariantPosition, context: &str) {
         .collect();
     other.sort_unstable();
     assert_eq!(mine, other, "{context}: {}", ours.fen());
-    assert_eq!(ours.in_check(), theirs.is_check(), "{context}: {}", ours.fen());
+    assert_eq!(
+        ours.in_check(),
+        theirs.is_check(),
+        "{context}: {}",
+        ours.fen()
+    );
     let fen = Fen::from_position(theirs, shakmaty::EnPassantMode::Legal).to_string();
     // It writes the outermost rook as K or Q in Chess960 as well.
-    let mine = ours.to_setup().to_fen(ours.variant(), CastlingMode::Standard);
+    let mine = ours
+        .to_setup()
+        .to_fen(ours.variant(), CastlingMode::Standard);
     let (mine, fen) = (comparable(&mine), comparable(&fen));
     assert_eq!(mine, fen, "{context}");
 }
@@ -69,10 +77,12 @@ fn compare_ending(ours: &rules::Position, theirs: &VariantPosition) {
     let fen = ours.fen();
     let ended = ours.ending().map(|ending| ending.outcome);
     let known = match theirs.outcome() {
-        shakmaty::Outcome::Known(KnownOutcome::Decisive { winner }) => Some(Outcome::win(match winner {
-            shakmaty::Color::White => Color::White,
-            shakmaty::Color::Black => Color::Black,
-        })),
+        shakmaty::Outcome::Known(KnownOutcome::Decisive { winner }) => {
+            Some(Outcome::win(match winner {
+                shakmaty::Color::White => Color::White,
+                shakmaty::Color::Black => Color::Black,
+            }))
+        }
         shakmaty::Outcome::Known(KnownOutcome::Draw) => Some(Outcome::Draw),
         shakmaty::Outcome::Unknown => None,
     };
@@ -80,14 +90,25 @@ fn compare_ending(ours: &rules::Position, theirs: &VariantPosition) {
         return;
     }
     let dead = material::is_dead(ours, MaterialRule::Lichess);
-    let expected = if dead && ended.is_none() { Some(Outcome::Draw) } else { ended };
+    let expected = if dead && ended.is_none() {
+        Some(Outcome::Draw)
+    } else {
+        ended
+    };
     assert_eq!(expected, known, "{fen}");
     if ended.is_some() {
         return;
     }
-    for (color, other) in [(Color::White, shakmaty::Color::White), (Color::Black, shakmaty::Color::Black)] {
+    for (color, other) in [
+        (Color::White, shakmaty::Color::White),
+        (Color::Black, shakmaty::Color::Black),
+    ] {
         let can = material::can_win(ours, color, MaterialRule::Lichess);
-        assert_eq!(can, !theirs.has_insufficient_material(other), "{color} in {fen}");
+        assert_eq!(
+            can,
+            !theirs.has_insufficient_material(other),
+            "{color} in {fen}"
+        );
     }
 }
 
@@ -104,7 +125,8 @@ fn random_games_agree() {
             } else {
                 variant.start_fen().to_owned()
             };
-            let mut ours = rules::Position::from_fen(variant, CastlingMode::Chess960, &fen).unwrap();
+            let mut ours =
+                rules::Position::from_fen(variant, CastlingMode::Chess960, &fen).unwrap();
             let mut other = theirs(their_variant, &ours.fen());
             let context = format!("{} game {game}", variant.uci_name());
             for _ in 0..400 {
@@ -123,7 +145,10 @@ fn random_games_agree() {
             }
         }
     }
-    assert!(plies > games * 8 * 20, "only {plies} half-moves were played");
+    assert!(
+        plies > games * 8 * 20,
+        "only {plies} half-moves were played"
+    );
 }
 
 /// Small material at random: who can still win.
@@ -142,7 +167,9 @@ fn random_material_agrees() {
             };
             let fen: Fen = ours.fen().parse().unwrap();
             // It refuses some positions that we accept, such as impossible checks.
-            let Ok(other) = VariantPosition::from_setup(their_variant, fen.into(), TheirMode::Chess960) else {
+            let Ok(other) =
+                VariantPosition::from_setup(their_variant, fen.into(), TheirMode::Chess960)
+            else {
                 continue;
             };
             // A side without pieces is always the one to move; of the other case it says nothing.
@@ -153,7 +180,10 @@ fn random_material_agrees() {
             compared += 1;
         }
     }
-    assert!(compared > rounds * 2, "only {compared} positions were compared");
+    assert!(
+        compared > rounds * 2,
+        "only {compared} positions were compared"
+    );
 }
 
 /// Kings, where the variant has them, and a few pieces on random squares; `None` if that is no position.
@@ -169,10 +199,24 @@ fn random_material(variant: rules::Variant, random: &mut SplitMix64) -> Option<r
     };
     // Few roles at a time, so that the rare rules about bishops or knights alone are met.
     let roles: Vec<Role> = (0..=random.below(2))
-        .map(|_| [Role::Pawn, Role::Knight, Role::Bishop, Role::Bishop, Role::Knight, Role::Rook, Role::Queen][random.below(7) as usize])
+        .map(|_| {
+            [
+                Role::Pawn,
+                Role::Knight,
+                Role::Bishop,
+                Role::Bishop,
+                Role::Knight,
+                Role::Rook,
+                Role::Queen,
+            ][random.below(7) as usize]
+        })
         .collect();
     for color in Color::ALL {
-        for _ in 0..random.below(if variant == rules::Variant::Horde { 6 } else { 4 }) {
+        for _ in 0..random.below(if variant == rules::Variant::Horde {
+            6
+        } else {
+            4
+        }) {
             let role = roles[random.below(roles.len().try_into().unwrap()) as usize];
             put(Piece { color, role }, random);
         }
@@ -184,7 +228,13 @@ fn random_material(variant: rules::Variant, random: &mut SplitMix64) -> Option<r
             _ => true,
         };
         if has_king {
-            put(Piece { color, role: Role::King }, random);
+            put(
+                Piece {
+                    color,
+                    role: Role::King,
+                },
+                random,
+            );
         }
     }
     rules::Position::new(&setup, variant, CastlingMode::Chess960).ok()

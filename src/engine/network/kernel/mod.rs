@@ -127,9 +127,8 @@ impl Kernel {
         assert!(own.len() == enemy.len() && for_own.len() == for_enemy.len());
         #[cfg(target_arch = "x86_64")]
         if self.0 != Level::Portable {
-            return x86::output(self.0, own, for_own).wrapping_add(x86::output(
-                self.0, enemy, for_enemy,
-            ));
+            return x86::output(self.0, own, for_own)
+                .wrapping_add(x86::output(self.0, enemy, for_enemy));
         }
         portable::output(own, for_own).wrapping_add(portable::output(enemy, for_enemy))
     }

@@ -6,9 +6,9 @@ use super::TrainError;
 use crate::engine::network::file::other_view_of;
 use crate::engine::network::inputs::{Changes, Inputs};
 use crate::engine::training::record::{GameRecord, Reader};
+use crate::rules::bits::Bits;
 use crate::rules::pos::Pos;
 use crate::rules::variants::Rules;
-use crate::rules::bits::Bits;
 use crate::rules::{Color, Position, Role, Variant};
 use crate::with_pos;
 

@@ -86,7 +86,9 @@ fn the_gradient_agrees_with_differences() {
             ..TINY
         };
         let mut trainer = trainer(shape, |_| {});
-        let order: Vec<u32> = (0..60).map(|n| if n % 3 == 0 { n | MIRROR } else { n }).collect();
+        let order: Vec<u32> = (0..60)
+            .map(|n| if n % 3 == 0 { n | MIRROR } else { n })
+            .collect();
         trainer.gradient(&order);
         let layout = trainer.layout.clone();
         let mut slopes = vec![0.0; layout.length];
@@ -105,7 +107,10 @@ fn the_gradient_agrees_with_differences() {
         let mut order: Vec<usize> = (0..layout.length).collect();
         order.sort_by(|&a, &b| slopes[b].abs().total_cmp(&slopes[a].abs()));
         let (mut checked, mut bad) = (0, 0);
-        for &n in order[..300].iter().chain(order[300..3000].iter().step_by(50)) {
+        for &n in order[..300]
+            .iter()
+            .chain(order[300..3000].iter().step_by(50))
+        {
             let step = 2e-3_f32;
             let (mut up, mut down) = (row.clone(), row.clone());
             up[n] += step;
@@ -179,7 +184,10 @@ fn the_quantised_network_agrees_with_the_trained_one() {
                 .expect("the game is legal");
         }
         assert_eq!(n, trainer.check.len());
-        assert!(spread > 100.0, "the network tells positions apart: {spread}");
+        assert!(
+            spread > 100.0,
+            "the network tells positions apart: {spread}"
+        );
         assert!(worst < 12.0, "{variant:?}: {worst} of {spread} units");
     }
 }
@@ -242,9 +250,12 @@ fn a_mirrored_position_is_the_position_with_its_files_reversed() {
     ];
     let mut samples = samples(shape, 0..0);
     for fen in fens {
-        let start =
-            Position::from_fen(Variant::Crazyhouse, crate::rules::CastlingMode::Standard, fen)
-                .expect("a position");
+        let start = Position::from_fen(
+            Variant::Crazyhouse,
+            crate::rules::CastlingMode::Standard,
+            fen,
+        )
+        .expect("a position");
         let m = start.legal_moves()[0];
         samples.add_game(&GameRecord {
             start,
@@ -319,6 +330,7 @@ fn own_games_make_a_net_that_knows_material() {
         random_plies: 6,
         imbalance: 400,
         seed: 3,
+        networks: crate::engine::network::Networks::none(),
         starts: Vec::new(),
     };
     generate(&config, &path, &crate::engine::StopFlag::new(), |_| {}).expect("games");
