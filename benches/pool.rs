@@ -16,6 +16,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use seneschal::engine::network::Networks;
 use seneschal::engine::time::{self, Situation};
 use seneschal::engine::{
     ClockLimits, EngineConfig, Pool, PoolConfig, ReportOrigin, SearchLimits, SearchRequest,
@@ -108,6 +109,7 @@ fn new_pool() -> Pool {
     let engine = EngineConfig {
         hash_bytes: 64 << 20,
         threads: 1,
+        networks: Networks::default(),
     };
     Pool::new(config, searcher_factory(engine)).expect("the system gives threads")
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use crate::engine::network::Networks;
 use crate::engine::search::bench;
 
 /// Search fixed positions of all variants and print `N nodes M nps`.
@@ -15,12 +16,15 @@ pub struct Bench {
     /// Print a line for each position as well
     #[arg(long)]
     verbose: bool,
+    /// Networks: `<embedded>`, `<none>` for the hand-written evaluation, or files with `;` between them
+    #[arg(long, default_value = "<embedded>", value_parser = Networks::parse)]
+    eval_file: Networks,
 }
 
 impl Bench {
     /// Runs the bench.
     pub fn run(self) -> anyhow::Result<ExitCode> {
-        let result = bench::run(self.depth, |variant, fen, nodes| {
+        let result = bench::run_with(&self.eval_file, self.depth, |variant, fen, nodes| {
             if self.verbose {
                 println!("{:>12} {} {fen}", nodes, variant.uci_name());
             }

@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::engine::StopFlag;
+use crate::engine::network::Networks;
 use crate::engine::training::datagen::{DatagenConfig, DatagenStats, generate};
 use crate::rules::starts::shuffled_start;
 use crate::rules::{CastlingMode, Position, Variant};
@@ -40,6 +41,9 @@ pub struct Datagen {
     /// Shuffled start positions of the variant beside its own: so many Chess960 numbers are mixed in
     #[arg(long, default_value_t = 0)]
     shuffled: u32,
+    /// Networks: `<embedded>`, `<none>` for the hand-written evaluation, or files with `;` between them
+    #[arg(long, default_value = "<embedded>", value_parser = Networks::parse)]
+    eval_file: Networks,
 }
 
 impl Datagen {
@@ -56,6 +60,7 @@ impl Datagen {
             random_plies: self.plies,
             imbalance: self.imbalance,
             seed: self.seed,
+            networks: self.eval_file,
             starts: shuffled_starts(variant, self.shuffled)?,
         };
         let stats = generate(&config, &self.out, &StopFlag::new(), |stats| {

@@ -16,6 +16,7 @@ use crate::engine::arena::{
     Arbiter, DrawRule, MatchConfig, OpeningChoice, Played, RandomOpenings, ScoreRule, Tally, pgn,
     play_match, read_openings,
 };
+use crate::engine::network::Networks;
 use crate::engine::{EngineConfig, new_searcher};
 use crate::rules::{Adjudication, CastlingMode, Variant};
 
@@ -115,6 +116,7 @@ impl Match {
         let judge = new_searcher(&EngineConfig {
             hash_bytes: 16 << 20,
             threads: 1,
+            networks: Networks::default(),
         });
         let every = self.report.max(1);
         let on_game = &mut |played: &Played, tally: &Tally| {

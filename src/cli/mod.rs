@@ -21,6 +21,8 @@ mod replay;
 mod run;
 mod spsa;
 #[cfg(feature = "train")]
+mod train;
+#[cfg(feature = "train")]
 mod tune;
 mod uci;
 mod version;
@@ -71,6 +73,9 @@ enum Command {
     Perft(perft::Perft),
     /// Show what the rules say about a position or game: legal moves, outcome, claims
     Position(position::Position),
+    /// Train an evaluation network on recorded games
+    #[cfg(feature = "train")]
+    Train(train::Train),
     /// Print the version and what this build was made for
     Version(version::Version),
 }
@@ -94,6 +99,8 @@ impl Command {
             Self::House(command) => command.run(),
             Self::Perft(command) => command.run(),
             Self::Position(command) => command.run(),
+            #[cfg(feature = "train")]
+            Self::Train(command) => command.run(),
             Self::Version(command) => command.run(),
         }
     }

@@ -8,6 +8,7 @@ pub mod evaluation;
 mod fallback;
 pub mod limits;
 pub mod material;
+pub mod network;
 pub mod pool;
 pub mod report;
 pub mod score;
@@ -32,12 +33,14 @@ pub use searcher::Searcher;
 pub use stop::StopFlag;
 
 /// Resources of a searcher, or of all searchers that share a transposition table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineConfig {
     /// Memory of the transposition table.
     pub hash_bytes: usize,
     /// Threads of one search. In the pool this is one.
     pub threads: usize,
+    /// Which networks evaluate positions.
+    pub networks: network::Networks,
 }
 
 /// Makes a searcher for a configuration.
@@ -46,13 +49,15 @@ pub type NewSearcher = Arc<dyn Fn(&EngineConfig) -> Box<dyn Searcher> + Send + S
 /// The engine's searcher, with a table of its own. The one place that says which one it is.
 pub fn new_searcher(config: &EngineConfig) -> Box<dyn Searcher> {
     let table = Arc::new(transposition::Table::new(config.hash_bytes));
-    Box::new(search::AlphaBeta::new(table, config.threads))
+    let networks = config.networks.clone();
+    Box::new(search::AlphaBeta::new(table, config.threads).with_networks(networks))
 }
 
 /// A factory for the pool: all searchers made by it share one transposition table.
 pub fn searcher_factory(config: EngineConfig) -> pool::SearcherFactory {
     let table = Arc::new(transposition::Table::new(config.hash_bytes));
     Arc::new(move || {
-        Box::new(search::AlphaBeta::new(Arc::clone(&table), config.threads)) as Box<dyn Searcher>
+        let searcher = search::AlphaBeta::new(Arc::clone(&table), config.threads);
+        Box::new(searcher.with_networks(config.networks.clone())) as Box<dyn Searcher>
     })
 }

@@ -422,7 +422,7 @@ impl<R: Rules> Worker<R> {
     }
 
     /// The uncorrected evaluation, which `open` has put into the table unless somebody pushed it out.
-    fn evaluate_again(&self, ply: usize) -> i16 {
+    fn evaluate_again(&mut self, ply: usize) -> i16 {
         match self.shared.table.probe(self.pos(ply).key()) {
             Some(entry) if is_taken(entry.eval) => entry.eval,
             _ => self.evaluate(ply) as i16,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::AlphaBeta;
 use crate::engine::limits::SearchLimits;
+use crate::engine::network::Networks;
 use crate::engine::searcher::Searcher;
 use crate::engine::stop::StopFlag;
 use crate::engine::transposition::Table;
@@ -115,8 +116,18 @@ impl Bench {
 }
 
 /// Searches every position to `depth` and calls `on_position` with its variant, FEN and nodes.
-pub fn run(depth: u32, mut on_position: impl FnMut(Variant, &str, u64)) -> Bench {
-    let mut searcher = AlphaBeta::new(Arc::new(Table::new(TABLE_BYTES)), 1);
+pub fn run(depth: u32, on_position: impl FnMut(Variant, &str, u64)) -> Bench {
+    run_with(&Networks::default(), depth, on_position)
+}
+
+/// As [`run`], with other networks than the program's own.
+pub fn run_with(
+    networks: &Networks,
+    depth: u32,
+    mut on_position: impl FnMut(Variant, &str, u64),
+) -> Bench {
+    let table = Arc::new(Table::new(TABLE_BYTES));
+    let mut searcher = AlphaBeta::new(table, 1).with_networks(networks.clone());
     let begin = Instant::now();
     let mut nodes = 0;
     for &(variant, fen) in POSITIONS {

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::evaluation::weights::Weights;
 use super::limits::SearchLimits;
+use super::network::{NetworkState, Networks};
 use super::report::{ReportOrigin, SearchInfo, SearchReport};
 use super::score::Score;
 use super::searcher::Searcher;
@@ -31,13 +32,14 @@ use crate::with_pos;
 use crate::with_variants;
 use params::Params;
 use root::{Deepening, to_score};
-use worker::{MATE_BOUND, Shared, Worker};
+use worker::{MATE_BOUND, MAX_PLY, Shared, Worker};
 
 /// A searcher of any variant. Its tables are of one variant at a time.
 #[derive(Debug)]
 pub struct AlphaBeta {
     table: Arc<Table>,
     threads: usize,
+    networks: Networks,
     /// Workers of the variant searched last, as `Vec<Worker<R>>`.
     workers: Option<(Variant, Box<dyn Any + Send>)>,
     /// Parameters in place of the variant's own, for tuning.
@@ -53,10 +55,19 @@ impl AlphaBeta {
         Self {
             table,
             threads: threads.max(1),
+            networks: Networks::default(),
             workers: None,
             params: None,
             weights: None,
         }
+    }
+
+    /// The same with other networks than the program's own.
+    #[must_use]
+    pub fn with_networks(mut self, networks: Networks) -> Self {
+        self.networks = networks;
+        self.workers = None;
+        self
     }
 
     /// Searches with these parameters, whatever the variant, from now on.
@@ -101,7 +112,12 @@ impl AlphaBeta {
         };
         workers.truncate(self.threads);
         while workers.len() < self.threads {
-            workers.push(Worker::new(Arc::clone(&shared), pos));
+            let mut worker = Worker::new(Arc::clone(&shared), pos);
+            worker.network = self
+                .networks
+                .get(R::VARIANT)
+                .map(|network| NetworkState::new(network, MAX_PLY + 4));
+            workers.push(worker);
         }
         for worker in &mut workers {
             if let Some(params) = self.params
@@ -229,7 +245,7 @@ impl Searcher for AlphaBeta {
     }
 
     fn explain(&self, position: &Position) -> Option<String> {
-        let value = static_value(position)?;
+        let value = static_value(position, &self.networks)?;
         Some(format!(
             "static evaluation {value} for the side to move (mates count from {MATE_BOUND})"
         ))
@@ -251,8 +267,8 @@ impl AlphaBeta {
 }
 
 #[cfg(any(not(debug_assertions), feature = "every-variant"))]
-fn static_value(position: &Position) -> Option<i32> {
-    Some(with_pos!(position.any(), pos => value_of(pos)))
+fn static_value(position: &Position, networks: &Networks) -> Option<i32> {
+    Some(with_pos!(position.any(), pos => value_of(pos, networks)))
 }
 
 #[cfg(not(any(not(debug_assertions), feature = "every-variant")))]
@@ -276,15 +292,18 @@ impl AlphaBeta {
 }
 
 #[cfg(not(any(not(debug_assertions), feature = "every-variant")))]
-fn static_value(position: &Position) -> Option<i32> {
+fn static_value(position: &Position, networks: &Networks) -> Option<i32> {
     use crate::rules::AnyPos;
     match position.any() {
-        AnyPos::Crazyhouse(pos) => Some(value_of(pos)),
-        AnyPos::Capablanca(pos) => Some(value_of(pos)),
+        AnyPos::Crazyhouse(pos) => Some(value_of(pos, networks)),
+        AnyPos::Capablanca(pos) => Some(value_of(pos, networks)),
         _ => None,
     }
 }
 
-fn value_of<R: Rules>(pos: &Pos<R>) -> i32 {
-    evaluation::evaluate(pos, evaluation::weights::weights(R::VARIANT))
+fn value_of<R: Rules>(pos: &Pos<R>, networks: &Networks) -> i32 {
+    match networks.get(R::VARIANT) {
+        Some(network) => NetworkState::new(network, 1).evaluate(&[*pos], 0),
+        None => evaluation::evaluate(pos, evaluation::weights::weights(R::VARIANT)),
+    }
 }

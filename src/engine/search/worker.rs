@@ -10,6 +10,7 @@ use super::picker::Scored;
 use crate::engine::evaluation::values::Values;
 use crate::engine::evaluation::weights::{Weights, weights};
 use crate::engine::evaluation::{MAX_EVAL, evaluate};
+use crate::engine::network::NetworkState;
 use crate::engine::stop::StopFlag;
 use crate::engine::transposition::Table;
 use crate::rules::generate::Kinds;
@@ -93,6 +94,8 @@ pub struct Worker<R: Rules> {
     pub values: Values,
     pub params: Params,
     pub weights: &'static Weights,
+    /// The net that evaluates, if there is one.
+    pub network: Option<NetworkState<R>>,
     pub history: History,
     pub arena: Vec<Scored>,
     pub frames: Vec<Frame>,
@@ -142,6 +145,7 @@ impl<R: Rules> Worker<R> {
             params,
             weights: weights(R::VARIANT),
             history: History::new(R::VARIANT.roles().len(), <R::G as Geometry>::SQUARES),
+            network: None,
             arena: Vec::with_capacity(8192),
             frames: vec![Frame::EMPTY; MAX_PLY + 8],
             root_moves: Vec::new(),
@@ -319,8 +323,11 @@ impl<R: Rules> Worker<R> {
 
     /// Static evaluation without correction.
     #[inline(always)]
-    pub fn evaluate(&self, ply: usize) -> i32 {
-        evaluate(&self.positions[ply], self.weights)
+    pub fn evaluate(&mut self, ply: usize) -> i32 {
+        match &mut self.network {
+            Some(network) => network.evaluate(&self.positions, ply),
+            None => evaluate(&self.positions[ply], self.weights),
+        }
     }
 
     /// Static evaluation with what the search has learnt about such positions.

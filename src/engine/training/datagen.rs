@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::record::{GameRecord, PlyRecord, RecordError, Writer};
 use crate::engine::limits::SearchLimits;
+use crate::engine::network::Networks;
 use crate::engine::search::AlphaBeta;
 use crate::engine::searcher::Searcher;
 use crate::engine::stop::StopFlag;
@@ -27,6 +28,8 @@ pub struct DatagenConfig {
     pub imbalance: i32,
     /// Seed of the openings; together with the number of games in the file it decides what comes next.
     pub seed: u64,
+    /// Networks that play.
+    pub networks: Networks,
     /// Start positions to shuffle into the openings beside the variant's own; may be empty.
     pub starts: Vec<Position>,
 }
@@ -109,7 +112,8 @@ pub fn generate(
         games: present,
         ..DatagenStats::default()
     };
-    let mut searcher = AlphaBeta::new(Arc::new(Table::new(4 << 20)), 1);
+    let mut searcher =
+        AlphaBeta::new(Arc::new(Table::new(4 << 20)), 1).with_networks(config.networks.clone());
     let begin = Instant::now();
     while stats.games < config.games && !stop.is_stopped() {
         let mut random = Random(

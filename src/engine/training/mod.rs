@@ -2,6 +2,8 @@
 
 pub mod datagen;
 pub mod duel;
+#[cfg(feature = "train")]
+pub mod net;
 pub mod record;
 pub mod spsa;
 #[cfg(feature = "train")]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::engine::EngineConfig;
+use crate::engine::network::Networks;
 use crate::engine::strength;
 use crate::rules::{CastlingMode, Variant};
 
@@ -90,6 +91,9 @@ pub enum OptionError {
     /// No variant has this name.
     #[error("no variant is called {0:?}")]
     Variant(String),
+    /// A network was refused.
+    #[error("EvalFile: {0}")]
+    EvalFile(String),
 }
 
 /// What has to be done after an option was set.
@@ -131,6 +135,7 @@ impl Default for Options {
             engine: EngineConfig {
                 hash_bytes: mib(HASH_MIB.default),
                 threads: to_usize(THREADS.default),
+                networks: Networks::default(),
             },
             multi_pv: to_usize(MULTI_PV.default),
             overhead: Duration::from_millis(OVERHEAD_MS.default),
@@ -158,6 +163,7 @@ impl Options {
             "option name UCI_LimitStrength type check default false".into(),
             ELO.declaration(),
             "option name UCI_AnalyseMode type check default false".into(),
+            "option name EvalFile type string default <embedded>".into(),
             "option name Clear Hash type button".into(),
         ]
     }
@@ -184,6 +190,11 @@ impl Options {
             }
             "threads" => {
                 self.engine.threads = to_usize(THREADS.parse(value)?);
+                Ok(Change::Engine)
+            }
+            "evalfile" => {
+                self.engine.networks = Networks::parse(value)
+                    .map_err(|error| OptionError::EvalFile(with_causes(&error)))?;
                 Ok(Change::Engine)
             }
             "multipv" => {
@@ -223,6 +234,17 @@ impl Options {
         }
         Ok(Change::Rules)
     }
+}
+
+/// An error with its causes.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }
 
 fn parse_bool(name: &'static str, value: &str) -> Result<bool, OptionError> {
@@ -287,6 +309,7 @@ mod tests {
             ("UCI_Chess960", "maybe"),
             ("UCI_Variant", "xiangqi"),
             ("Contempt", "3"),
+            ("EvalFile", "/nonexistent/net"),
         ] {
             assert!(options.set(name, Some(value)).is_err(), "{name} {value}");
         }

@@ -35,7 +35,7 @@ impl Session {
     ) -> io::Result<Session> {
         let options = Options::default();
         let output = Output::new(output);
-        let thinker = Thinker::start(options.engine, new_searcher, output.clone())?;
+        let thinker = Thinker::start(options.engine.clone(), new_searcher, output.clone())?;
         Ok(Session {
             history: Some(History::new(Position::start(options.variant))),
             options,
@@ -148,7 +148,8 @@ impl Session {
 
     fn configure(&mut self) -> Result<(), Gone> {
         if std::mem::take(&mut self.config_is_stale) {
-            self.thinker.send(Job::Configure(self.options.engine))?;
+            self.thinker
+                .send(Job::Configure(self.options.engine.clone()))?;
         }
         Ok(())
     }

@@ -407,7 +407,7 @@ fn options_reach_the_searcher_and_a_panic_is_survived() {
     let mut gui = Gui::new(Arc::new(move |config| {
         Box::new(Nervous {
             seen: Arc::clone(&for_factory),
-            config: *config,
+            config: config.clone(),
         })
     }));
     gui.say("setoption name Hash value 16");
