@@ -128,6 +128,7 @@ pub fn pool(engine: &EngineSection, game: &GamePolicy) -> anyhow::Result<Pool> {
         ..PoolConfig::default()
     };
     let searcher = EngineConfig {
+        networks: crate::engine::network::Networks::default(),
         hash_bytes: (engine.hash_mib as usize) << 20,
         threads: 1,
     };

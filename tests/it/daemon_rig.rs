@@ -72,6 +72,7 @@ impl Default for Options {
             searcher: searcher_factory(EngineConfig {
                 hash_bytes: 1 << 20,
                 threads: 1,
+                networks: seneschal::engine::network::Networks::default(),
             }),
             timing: Timing {
                 silence: Duration::from_millis(1_500),
