@@ -246,11 +246,14 @@ impl Lines {
         &self.buffer
     }
 
-    /// The next line, which must be JSON.
+    /// The next line of JSON; a line of something else, which only a fault plan sends, is skipped.
     pub async fn json(&mut self) -> Value {
-        match self.next().await {
-            Next::Json(json) => json,
-            other => panic!("expected a line of JSON, got {other:?}"),
+        loop {
+            match self.next().await {
+                Next::Json(json) => return json,
+                Next::Text(_) => {}
+                other => panic!("expected a line of JSON, got {other:?}"),
+            }
         }
     }
 
