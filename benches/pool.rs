@@ -6,8 +6,8 @@
 //!
 //! *Late* means: after the time that the clock left (`remaining - overhead`). *One thread alone*
 //! is a simulation over the same submissions: it always serves the search with the earliest bound,
-//! and each search needs the pool's slice. The hard bound of the time plan lies before the late
-//! point; answers behind it are shown too.
+//! and each search needs the pool's slice. The latest moment of the time plan lies before the late
+//! point; how answers lay to it is shown too.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -75,7 +75,7 @@ struct Sample {
     class: usize,
     submitted: f64,
     answered: f64,
-    /// Hard bound of the plan.
+    /// Latest moment of the plan.
     bound: f64,
     /// From here on the move is late.
     late_from: f64,
@@ -203,7 +203,7 @@ fn think(
         class,
         submitted,
         answered: origin.elapsed().as_secs_f64(),
-        bound: submitted + plan.hard.as_secs_f64(),
+        bound: submitted + plan.latest.as_secs_f64(),
         late_from: submitted + remaining.saturating_sub(OVERHEAD).as_secs_f64(),
         searched: report.origin != ReportOrigin::Fallback,
     };
@@ -273,7 +273,7 @@ fn report(title: &str, samples: &[Sample]) -> usize {
             continue;
         }
         let took = sorted(of_class.iter().map(|s| 1e3 * (s.answered - s.submitted)));
-        // Positive: answered so many milliseconds behind the hard bound.
+        // Positive: answered so many milliseconds behind the latest moment of the plan.
         let behind = sorted(of_class.iter().map(|s| 1e3 * (s.answered - s.bound)));
         println!(
             "{:16} {:>6} {:>9.1} {:>9.1} {:>9.1} {:>11.1} {:>11.1} {:>11.1} {:>5} {:>9}",

@@ -10,16 +10,21 @@
 )]
 
 mod bench;
+mod config;
 mod datagen;
+mod demo;
 mod house;
 mod match_;
 mod perft;
 mod position;
+mod replay;
+mod run;
 mod spsa;
 #[cfg(feature = "train")]
 mod tune;
 mod uci;
 mod version;
+mod why;
 
 use std::process::ExitCode;
 
@@ -49,6 +54,17 @@ enum Command {
     Uci(uci::Uci),
     /// Play engines against each other
     Match(Box<match_::Match>),
+    /// Log the accounts of the configuration in and play
+    Run(run::Run),
+    /// Open a house, log two bots in to it and let them play
+    Demo(demo::Demo),
+    /// Show what the configuration is and where it comes from
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Tell what the lobby would say to a challenge, rule by rule
+    Why(why::Why),
+    /// Feed a recorded game to a new session and compare its decisions
+    Replay(replay::Replay),
     /// Open a house: a Lichess-shaped server of your own, with a page
     House(Box<house::House>),
     /// Count the leaves of the move tree, or compare counts with a file of them
@@ -70,6 +86,11 @@ impl Command {
             Self::Tune(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Match(command) => command.run(),
+            Self::Run(command) => command.run(),
+            Self::Demo(command) => command.run(),
+            Self::Config(command) => command.run(),
+            Self::Why(command) => command.run(),
+            Self::Replay(command) => command.run(),
             Self::House(command) => command.run(),
             Self::Perft(command) => command.run(),
             Self::Position(command) => command.run(),

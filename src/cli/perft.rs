@@ -9,7 +9,6 @@ use anyhow::Context;
 
 use super::position::parse_variant;
 use crate::rules::notation::{NamedVariant, epd};
-use crate::rules::{CastlingMode, Position, Variant};
 
 /// Arguments of `seneschal perft`.
 #[derive(Debug, clap::Args)]
@@ -47,7 +46,8 @@ impl Perft {
 
     fn count(&self, depth: u32) -> anyhow::Result<ExitCode> {
         let (variant, mode) = self.variant;
-        let position = start_of(variant, mode, self.fen.as_deref())?;
+        let fen = self.fen.as_deref().unwrap_or_else(|| variant.start_fen());
+        let position = epd::read_position(variant, mode, fen).context("the position is refused")?;
         let mut out = io::stdout().lock();
         let began = Instant::now();
         let nodes = if self.divide {
@@ -125,16 +125,6 @@ impl Perft {
             ExitCode::FAILURE
         })
     }
-}
-
-/// The position that the arguments name.
-pub(super) fn start_of(
-    variant: Variant,
-    mode: CastlingMode,
-    fen: Option<&str>,
-) -> anyhow::Result<Position> {
-    Position::from_fen(variant, mode, fen.unwrap_or_else(|| variant.start_fen()))
-        .context("the position is refused")
 }
 
 /// Time and speed in words.

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow};
 use serde::Serialize;
 
-use super::perft::start_of;
 use crate::rules::notation::{NamedVariant, epd};
 use crate::rules::{Adjudication, CastlingMode, Color, History, Role, Square, UciError, Variant};
 
@@ -167,7 +166,10 @@ fn replay(
     fen: Option<&str>,
     moves: &str,
 ) -> anyhow::Result<History> {
-    let mut history = History::new(start_of(variant, mode, fen)?);
+    let fen = fen.unwrap_or_else(|| variant.start_fen());
+    let start =
+        crate::rules::Position::from_fen(variant, mode, fen).context("the position is refused")?;
+    let mut history = History::new(start);
     for (index, text) in moves.split_whitespace().enumerate() {
         let position = history.position();
         let m = match position.parse_uci(text) {

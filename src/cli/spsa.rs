@@ -1,11 +1,13 @@
 //! `seneschal spsa`: tunes search parameters, or compares two settings, by games of the program against itself.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
 
 use crate::engine::arena::statistics::Pentanomial;
+use crate::engine::evaluation::weights::Weights;
 use crate::engine::search::params::Params;
 use crate::engine::training::datagen::Random;
 use crate::engine::training::duel::Duel;
@@ -30,6 +32,9 @@ pub struct Spsa {
     /// Play these values (name=value) against the ones in use instead of tuning
     #[arg(long, num_args = 1..)]
     compare: Vec<String>,
+    /// Play this table of evaluation weights against the one in use instead of tuning
+    #[arg(long)]
+    weights: Option<PathBuf>,
     /// Seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -48,7 +53,7 @@ impl Spsa {
                 "there is no parameter {name:?}"
             );
         }
-        if !self.compare.is_empty() {
+        if !self.compare.is_empty() || self.weights.is_some() {
             return self.compare(variant);
         }
         let config = SpsaConfig {
@@ -81,6 +86,13 @@ impl Spsa {
             anyhow::ensure!(changed.set(name, value), "there is no parameter {name:?}");
         }
         let mut duel = Duel::new(variant, self.nodes);
+        if let Some(path) = &self.weights {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("reading {}", path.display()))?;
+            let weights = Weights::from_text(variant, &text)
+                .with_context(|| format!("reading {}", path.display()))?;
+            duel.set_first_weights(weights);
+        }
         let mut random = Random(self.seed);
         let mut counts = Pentanomial::default();
         for pair in 1..=self.pairs {

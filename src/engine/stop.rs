@@ -89,6 +89,7 @@ impl StopFlag {
     }
 
     /// Sets or replaces the budget of the search. While the search ponders it does not hold yet.
+    /// The plan's latest answer is not kept: that is for those who wait for the search.
     pub fn set_plan(&self, plan: TimePlan) {
         self.shared
             .soft_ns
@@ -105,6 +106,7 @@ impl StopFlag {
         (hard_ns != NEVER).then(|| TimePlan {
             soft: Duration::from_nanos(soft_ns),
             hard: Duration::from_nanos(hard_ns),
+            latest: Duration::from_nanos(hard_ns),
         })
     }
 
@@ -147,11 +149,7 @@ mod tests {
     use super::*;
 
     fn plan(seconds: u64) -> TimePlan {
-        let bound = Duration::from_secs(seconds);
-        TimePlan {
-            soft: bound,
-            hard: bound,
-        }
+        TimePlan::exactly(Duration::from_secs(seconds))
     }
 
     fn begun_before(seconds: u64) -> StopFlag {
@@ -197,10 +195,7 @@ mod tests {
     fn absurdly_long_bounds_do_not_wrap() {
         let flag = StopFlag::new();
         assert_eq!(flag.plan(), None);
-        flag.set_plan(TimePlan {
-            soft: Duration::MAX,
-            hard: Duration::MAX,
-        });
+        flag.set_plan(TimePlan::exactly(Duration::MAX));
         assert!(!flag.should_stop());
         assert!(flag.plan().is_some());
         flag.start_pondering();

@@ -11,23 +11,35 @@ use crate::rules::{Move, Variant};
 /// No move takes longer by default: correspondence clocks and clocks of hours are cut here.
 pub const CEILING: Duration = Duration::from_secs(600);
 
-/// The two bounds of a search, counted from its start. `soft <= hard`.
+/// The bounds of a search, counted from its start. `soft <= hard <= latest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimePlan {
     /// When an undisturbed search has done enough; stretched or shrunk by how settled it is, and
     /// looked at between iterations.
     pub soft: Duration,
-    /// When the search must have ended.
+    /// When the search must have ended, however unsettled it is.
     pub hard: Duration,
+    /// When there must be an answer, whatever happened. Between `hard` and this only those think
+    /// who had to wait for a thread.
+    pub latest: Duration,
 }
 
 impl TimePlan {
-    /// Both bounds, neither above `ceiling`.
-    fn capped(self, ceiling: Duration) -> TimePlan {
-        let hard = self.hard.min(ceiling);
+    /// All bounds the same.
+    pub fn exactly(bound: Duration) -> TimePlan {
         TimePlan {
-            soft: self.soft.min(hard),
-            hard,
+            soft: bound,
+            hard: bound,
+            latest: bound,
+        }
+    }
+
+    /// No bound above `ceiling`.
+    pub fn capped(self, ceiling: Duration) -> TimePlan {
+        TimePlan {
+            soft: self.soft.min(ceiling),
+            hard: self.hard.min(ceiling),
+            latest: self.latest.min(ceiling),
         }
     }
 }
@@ -92,13 +104,9 @@ pub fn plan(limits: &SearchLimits, situation: Situation) -> Option<TimePlan> {
         .as_ref()
         .map(|clock| plan_by_clock(clock, situation).capped(ceiling));
     // Who sets a fixed time has decided already, so the ceiling says nothing to it.
-    let by_fixed_time = limits.move_time.map(|time| {
-        let bound = time.saturating_sub(limits.overhead.min(time / 2));
-        TimePlan {
-            soft: bound,
-            hard: bound,
-        }
-    });
+    let by_fixed_time = limits
+        .move_time
+        .map(|time| TimePlan::exactly(time.saturating_sub(limits.overhead.min(time / 2))));
     let mut plan = match (by_clock, by_fixed_time) {
         (Some(a), Some(b)) => a.capped(b.hard),
         (Some(one), None) | (None, Some(one)) => one,
@@ -110,8 +118,8 @@ pub fn plan(limits: &SearchLimits, situation: Situation) -> Option<TimePlan> {
     Some(plan)
 }
 
-/// The core of the plan. Grows with `remaining` and `increment`, shrinks with `overhead`, and its
-/// hard bound stays below `remaining - overhead`.
+/// The core of the plan. Grows with `remaining` and `increment`, shrinks with `overhead`, and no
+/// bound lies beyond `remaining - overhead`.
 fn plan_by_clock(clock: &ClockLimits, situation: Situation) -> TimePlan {
     let usable = clock.remaining.saturating_sub(clock.overhead);
     let horizon = Horizon::of(situation.variant).moves_left(situation.ply);
@@ -133,10 +141,12 @@ fn plan_by_clock(clock: &ClockLimits, situation: Situation) -> TimePlan {
     let soft_cap = fraction(usable, (0.85 * last_moves).max(0.4)) + fraction(refilled, 0.3);
     let hard_cap = fraction(usable, (0.95 * last_moves).max(0.55)) + fraction(refilled, 0.35);
 
-    let hard = share.saturating_mul(5).min(hard_cap.min(usable));
+    let most = hard_cap.min(usable);
+    let hard = share.saturating_mul(5).min(most);
     TimePlan {
         soft: share.min(soft_cap).min(hard),
         hard,
+        latest: most,
     }
 }
 
@@ -411,7 +421,7 @@ mod tests {
     fn empty_clocks_give_an_instant_answer() {
         for variant in Variant::ALL {
             let plan = planned(clock(0, 0, 50), situation(variant, 12));
-            assert_eq!((plan.soft, plan.hard), (Duration::ZERO, Duration::ZERO));
+            assert_eq!(plan, TimePlan::exactly(Duration::ZERO));
             // With nothing left the increment comes too late.
             let plan = planned(clock(30, 5_000, 50), situation(variant, 12));
             assert_eq!(plan.hard, Duration::ZERO);
@@ -441,10 +451,7 @@ mod tests {
     fn fixed_time_less_overhead() {
         let mut limits = SearchLimits::move_time(ms(100));
         let here = situation(Variant::Atomic, 5);
-        let both = |bound| TimePlan {
-            soft: bound,
-            hard: bound,
-        };
+        let both = TimePlan::exactly;
         assert_eq!(plan(&limits, here), Some(both(ms(100))));
         limits.overhead = ms(30);
         assert_eq!(plan(&limits, here), Some(both(ms(70))));
@@ -484,8 +491,9 @@ mod tests {
             let (clock, situation) = (numbers.clock(), numbers.situation());
             let plan = planned(clock, situation);
             let usable = clock.remaining.saturating_sub(clock.overhead);
-            assert!(plan.soft <= plan.hard, "{clock:?} {situation:?} {plan:?}");
-            assert!(plan.hard <= usable, "{clock:?} {situation:?} {plan:?}");
+            let ascending = plan.soft <= plan.hard && plan.hard <= plan.latest;
+            assert!(ascending, "{clock:?} {situation:?} {plan:?}");
+            assert!(plan.latest <= usable, "{clock:?} {situation:?} {plan:?}");
         }
     }
 
@@ -515,6 +523,10 @@ mod tests {
             ] {
                 assert!(
                     grown.soft >= shrunk.soft,
+                    "{clock:?} {situation:?} +{more:?}"
+                );
+                assert!(
+                    grown.latest >= shrunk.latest,
                     "{clock:?} {situation:?} +{more:?}"
                 );
                 assert!(
@@ -554,6 +566,7 @@ mod tests {
         stop.set_plan(TimePlan {
             soft: ms(1_000),
             hard: ms(60_000),
+            latest: ms(60_000),
         });
         let limits = SearchLimits::clock(clock(60_000, 0, 0));
         let time = TimeManager::new(&limits, situation(Variant::Chess, 0), &stop);
@@ -611,6 +624,7 @@ mod tests {
         stop.set_plan(TimePlan {
             soft: ms(1_000),
             hard: ms(1_200),
+            latest: ms(1_200),
         });
         assert!(time.is_enough(&iteration(1, 1, Score::Cp(0)), &stop));
     }

@@ -67,6 +67,33 @@ impl GameCommand {
     }
 }
 
+impl std::fmt::Display for GameCommand {
+    /// One line without line breaks, for logs and tapes.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Play(play) => {
+                write!(f, "play {} at {}", play.position.uci(play.m), play.ply)?;
+                if play.offer_draw {
+                    f.write_str(" offering a draw")?;
+                }
+                Ok(())
+            }
+            Self::OfferDraw => f.write_str("offer a draw"),
+            Self::Answer { offer, accept } => {
+                let verb = if *accept { "accept" } else { "decline" };
+                write!(f, "{verb} {offer:?}")
+            }
+            Self::Resign => f.write_str("resign"),
+            Self::Abort => f.write_str("abort"),
+            Self::ClaimVictory => f.write_str("claim victory"),
+            Self::ClaimDraw => f.write_str("claim a draw"),
+            Self::CallFlag => f.write_str("call the flag"),
+            Self::Say { room, text } => write!(f, "say to {room:?}: {}", text.escape_debug()),
+            Self::Resync => f.write_str("resync"),
+        }
+    }
+}
+
 /// A move with all a client needs to write it in any notation.
 #[derive(Debug, Clone)]
 pub struct PlayMove {

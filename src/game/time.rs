@@ -4,28 +4,29 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A point on the daemon's monotonic time line, counted from an arbitrary start (the daemon's, or the tape's).
+/// A point on the daemon's monotonic time line in microseconds, counted from an arbitrary start (the daemon's, or the tape's).
 ///
-/// Only differences mean anything. It is a plain number so that a tape can hold it.
+/// Only differences mean anything. It is a plain number so that a tape can hold it exactly.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
-pub struct Moment(Duration);
+#[serde(transparent)]
+pub struct Moment(u64);
 
 impl Moment {
     /// The moment `elapsed` after the start of the time line.
-    pub const fn after_start(elapsed: Duration) -> Self {
-        Self(elapsed)
+    pub fn after_start(elapsed: Duration) -> Self {
+        Self(u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX))
     }
 
     /// Time since the start of the time line.
     pub const fn since_start(self) -> Duration {
-        self.0
+        Duration::from_micros(self.0)
     }
 
     /// Time from `earlier` to `self`; zero if `earlier` is in fact later.
     pub const fn since(self, earlier: Moment) -> Duration {
-        self.0.saturating_sub(earlier.0)
+        Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
 }
 
@@ -33,7 +34,7 @@ impl std::ops::Add<Duration> for Moment {
     type Output = Moment;
 
     fn add(self, span: Duration) -> Moment {
-        Moment(self.0.saturating_add(span))
+        Moment(self.0.saturating_add(Moment::after_start(span).0))
     }
 }
 
@@ -72,7 +73,10 @@ impl TimeControl {
         let Self::Clock { initial, increment } = self else {
             return Speed::Correspondence;
         };
-        match initial.saturating_add(increment.saturating_mul(40)).as_secs() {
+        match initial
+            .saturating_add(increment.saturating_mul(40))
+            .as_secs()
+        {
             0..=29 => Speed::UltraBullet,
             30..=179 => Speed::Bullet,
             180..=479 => Speed::Blitz,
@@ -96,9 +100,7 @@ impl std::fmt::Display for TimeControl {
 }
 
 /// Speed class of a game.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speed {
     /// Estimated below 30 seconds a side.

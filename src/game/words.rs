@@ -91,7 +91,9 @@ pub mod castling_mode {
         match String::deserialize(d)?.as_str() {
             "standard" => Ok(CastlingMode::Standard),
             "chess960" => Ok(CastlingMode::Chess960),
-            other => Err(D::Error::custom(format!("`{other}` is not a castling mode"))),
+            other => Err(D::Error::custom(format!(
+                "`{other}` is not a castling mode"
+            ))),
         }
     }
 }

@@ -290,7 +290,9 @@ impl<R: Rules> Pos<R> {
 
     fn drop_is_legal(&self, m: Move) -> bool {
         let role = m.drop_role();
-        if m.to() as usize >= R::G::SQUARES || !self.hand(self.turn).has(role) {
+        // Bits that spell the same drop differently are refused, so that equal moves are equal numbers.
+        let canonical = m == Move::drop(role, m.to());
+        if !canonical || m.to() as usize >= R::G::SQUARES || !self.hand(self.turn).has(role) {
             return false;
         }
         self.drop_targets(role).has(m.to())

@@ -92,7 +92,7 @@ impl Move {
     #[inline(always)]
     #[must_use]
     pub const fn promotion(from: u8, to: u8, role: Role, files: u8) -> Self {
-        let forward = if to > from { to - from } else { from - to };
+        let forward = to.abs_diff(from);
         // Seen from the higher index: the straight step is `files`; one less or more is a diagonal step.
         let toward_higher = if to > from {
             forward as i8 - files as i8
@@ -112,7 +112,7 @@ impl Move {
     }
 
     #[inline(always)]
-    const fn from_field(self) -> u16 {
+    const fn origin_field(self) -> u16 {
         self.0 >> 7 & 127
     }
 
@@ -120,7 +120,7 @@ impl Move {
     #[inline(always)]
     #[must_use]
     pub const fn is_drop(self) -> bool {
-        self.0 >> 14 == 0 && self.from_field() >= DROP_BASE
+        self.0 >> 14 == 0 && self.origin_field() >= DROP_BASE
     }
 
     /// Whether king and rook move together.
@@ -148,14 +148,14 @@ impl Move {
     #[inline(always)]
     #[must_use]
     pub const fn drop_role(self) -> Role {
-        Role::from_index((self.from_field() & 7) as usize)
+        Role::from_index((self.origin_field() & 7) as usize)
     }
 
     /// The role promoted to; meaningless unless [`Self::is_promotion`].
     #[inline(always)]
     #[must_use]
     pub const fn promotion_role(self) -> Role {
-        Role::from_index((self.from_field() & 7) as usize)
+        Role::from_index((self.origin_field() & 7) as usize)
     }
 
     /// Square left by a board move of `mover`; meaningless for a drop.
@@ -163,10 +163,10 @@ impl Move {
     #[must_use]
     pub const fn from(self, files: u8, mover: Color) -> u8 {
         if !self.is_promotion() {
-            return self.from_field() as u8;
+            return self.origin_field() as u8;
         }
         // Direction 0 came from the lower file, 2 from the higher one.
-        let direction = (self.from_field() >> 3) as u8;
+        let direction = (self.origin_field() >> 3) as u8;
         let beside = self.to().wrapping_add(direction).wrapping_sub(1);
         match mover {
             Color::White => beside.wrapping_sub(files),

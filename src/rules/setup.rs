@@ -479,6 +479,19 @@ impl<R: Rules> Pos<R> {
         Ok(())
     }
 
+    /// Whether the castling style still decides where some king may go.
+    fn needs_style(&self) -> bool {
+        let files = R::G::FILES;
+        (0..4)
+            .filter(|&index| self.castling[index] != NONE)
+            .any(|index| {
+                let king_file = self.king(Color::ALL[index / 2]) % files;
+                let targets =
+                    |style: CastlingStyle| style.targets(files, king_file, index % 2 == 1);
+                targets(self.style) != targets(CastlingStyle::Standard)
+            })
+    }
+
     /// The position as a setup, for writing and for changing.
     #[must_use]
     pub fn to_setup(&self) -> Setup {
@@ -503,6 +516,9 @@ impl<R: Rules> Pos<R> {
         }
         for (index, &rook) in self.castling.iter().enumerate() {
             setup.castling_rooks[index] = (rook != NONE).then_some(Square(rook));
+        }
+        if !self.needs_style() {
+            setup.castling_style = CastlingStyle::Standard;
         }
         if R::CHECKS_TO_WIN > 0 {
             setup.checks_remaining = Some(self.checks_left);

@@ -493,7 +493,11 @@ mod tests {
         assert_eq!(chess960_back_rank(959), Some(rank8("rkrnnqbb")));
         assert_eq!(chess960_back_rank(960), None);
         assert_eq!(chess960_number(&rank8("rnbqkbnr")), Some(518));
-        assert_eq!(chess960_number(&rank8("rnbkqbrn")), None);
+        assert_eq!(
+            chess960_number(&rank8("rnbqkrbn")),
+            None,
+            "bishops of one color"
+        );
     }
 
     #[test]

@@ -1,6 +1,32 @@
 //! The one integration test crate: one module per area.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where, and nothing more"
+)]
 
+mod architecture;
+mod config_load;
+mod daemon_cases;
+mod daemon_deploy;
+mod daemon_laws;
+mod daemon_process;
+mod daemon_rig;
 mod engine_match;
+mod fics;
+mod game_manners;
+mod game_script;
+mod game_session;
+mod game_tape;
 mod house;
+mod lichess_contract;
+mod lichess_contract_game;
+mod lichess_fake;
+mod lichess_loop;
+mod lichess_rig;
+mod lobby_matchmaking;
+mod lobby_script;
+mod lobby_slots;
+mod pychess;
+mod rules;
 mod store_basics;
 mod store_kill;

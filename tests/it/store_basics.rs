@@ -314,7 +314,7 @@ fn the_house_keeps_accounts_tokens_and_games() {
     };
     assert_eq!(
         store.house_games(running.clone(), 9).wait().unwrap(),
-        [game.clone()]
+        std::slice::from_ref(&game)
     );
     let ended = HouseGameRow {
         running: false,

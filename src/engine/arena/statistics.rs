@@ -28,7 +28,11 @@ pub struct EloEstimate {
 impl EloEstimate {
     /// Half the width of the interval.
     pub fn error(&self) -> f64 {
-        (self.high - self.low) / 2.0
+        if self.high == self.low {
+            0.0
+        } else {
+            (self.high - self.low) / 2.0
+        }
     }
 }
 
@@ -263,7 +267,7 @@ mod tests {
         assert_eq!(Pentanomial::default().elo(), None);
         let all_won = Pentanomial([0, 0, 0, 0, 9]).elo().expect("pairs");
         assert_eq!(all_won.elo, f64::INFINITY);
-        assert_eq!(all_won.superiority, 1.0);
+        assert_eq!((all_won.superiority, all_won.error()), (1.0, 0.0));
         let all_even = Pentanomial([0, 0, 9, 0, 0]).elo().expect("pairs");
         assert_eq!((all_even.elo, all_even.error()), (0.0, 0.0));
         assert_eq!(all_even.superiority, 0.5);

@@ -4,7 +4,7 @@ use crate::rules::bits::Bits;
 use crate::rules::geometry::Geometry;
 use crate::rules::pos::{BitsOf, Pos};
 use crate::rules::variants::Rules;
-use crate::rules::{Color, Hand, Role, Variant};
+use crate::rules::{Color, Role, Variant};
 
 /// Places of the linear terms in a table of weights.
 pub mod index {
@@ -505,16 +505,20 @@ fn fill<B: Bits>(set: B, color: Color, files: u8) -> B {
 
 #[inline(always)]
 fn hands<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, sign: i32, tally: &mut T) {
-    let hand = pos.hand(color);
-    if hand.is_empty() {
+    if pos.hand(color).is_empty() {
         return;
     }
-    each_role!(hand_of(hand, sign, tally));
+    each_role!(hand_of(pos, color, sign, tally));
 }
 
 #[inline(always)]
-fn hand_of<R: Rules, T: Tally, const ROLE: usize>(hand: Hand, sign: i32, tally: &mut T) {
-    let count = i32::from(hand.count(Role::from_index(ROLE)));
+fn hand_of<R: Rules, T: Tally, const ROLE: usize>(
+    pos: &Pos<R>,
+    color: Color,
+    sign: i32,
+    tally: &mut T,
+) {
+    let count = i32::from(pos.hand(color).count(Role::from_index(ROLE)));
     if count == 0 {
         return;
     }

@@ -3,7 +3,7 @@
 //! A game submits its position and gets a [`SearchHandle`]; the pool decides when the search gets a
 //! thread and how long it may keep it (`schedule`), runs it behind a panic boundary (`worker`), and
 //! watches the clock over it (`watch`): whatever the search does, the handle has a legal move when
-//! the hard bound of its time plan is reached.
+//! the latest moment of its time plan is reached.
 //!
 //! Each search runs on one thread; the searchers of all threads share what their factory makes them
 //! share, above all the transposition table, so a search that was interrupted finds its work again.
@@ -43,7 +43,7 @@ pub struct PoolConfig {
     pub threads: usize,
     /// Searches that may wait at the same time; one more is refused with [`SubmitError::Full`].
     pub queue_limit: usize,
-    /// Every search that gets a thread may keep it so long, hard bound permitting. Long enough for
+    /// Every search that gets a thread may keep it so long, clock permitting. Long enough for
     /// the first iterations on a loaded machine.
     pub slice: Duration,
     /// No search takes longer, correspondence and untimed ones included.
@@ -54,14 +54,14 @@ pub struct PoolConfig {
 }
 
 impl Default for PoolConfig {
-    /// One thread, 256 waiting, 5 ms slice, 30 s a move, one second until a thread counts as hung.
+    /// One thread, 256 waiting, 5 ms slice, 30 s a move, 0.3 s until a thread counts as hung.
     fn default() -> PoolConfig {
         PoolConfig {
             threads: 1,
             queue_limit: 256,
             slice: Duration::from_millis(5),
             max_think: Duration::from_secs(30),
-            hang_after: Duration::from_secs(1),
+            hang_after: Duration::from_millis(300),
         }
     }
 }
@@ -118,7 +118,7 @@ pub struct PoolStats {
     pub answered: u64,
     /// Answers without any search result.
     pub fallbacks: u64,
-    /// Searches cut off at the hard bound because they did not return in time.
+    /// Searches answered without them at the latest moment, since they had not returned or begun.
     pub cut_off: u64,
     /// Times a running search had to make room.
     pub preemptions: u64,
@@ -277,14 +277,9 @@ fn plan_of(config: &PoolConfig, limits: &SearchLimits, situation: Situation) -> 
         infinite: false,
         ..limits.clone()
     };
-    let plan = time::plan(&capped, situation).unwrap_or(TimePlan {
-        soft: max_think,
-        hard: max_think,
-    });
-    TimePlan {
-        soft: plan.soft.min(max_think),
-        hard: plan.hard.min(max_think),
-    }
+    time::plan(&capped, situation)
+        .unwrap_or(TimePlan::exactly(max_think))
+        .capped(max_think)
 }
 
 impl Drop for Pool {

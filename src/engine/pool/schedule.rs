@@ -37,7 +37,7 @@ impl Demand {
 
     /// When the answer must be given.
     pub(super) fn deadline(&self) -> Instant {
-        far(self.submitted, self.plan.hard)
+        far(self.submitted, self.plan.latest)
     }
 
     /// `Less` stands before.
@@ -70,20 +70,21 @@ pub(super) struct Running {
 /// Bounds, counted from submission, for a search that gets a thread after `waited`.
 ///
 /// `crowd` is the number of searches that want to think per thread, at least one: what is left of
-/// the budget is divided by it. Everybody gets `slice` at least, but nobody gets past the hard
-/// bound.
+/// the budget is divided by it. Everybody gets `slice` at least, past the hard bound if there was
+/// a long wait, but never past the latest answer.
 pub(super) fn share(plan: TimePlan, waited: Duration, crowd: f64, slice: Duration) -> TimePlan {
     let part = |bound: Duration| {
         let left = bound.saturating_sub(waited);
         let left = left.min(Duration::from_secs(1 << 40));
         waited
             .saturating_add(left.div_f64(crowd.max(1.0)).max(slice))
-            .min(plan.hard)
+            .min(plan.latest)
     };
     let hard = part(plan.hard);
     TimePlan {
         soft: part(plan.soft).min(hard),
         hard,
+        latest: plan.latest,
     }
 }
 
@@ -215,6 +216,7 @@ mod tests {
             plan: TimePlan {
                 soft: ms(soft),
                 hard: ms(hard),
+                latest: ms(hard),
             },
             submitted: now,
             ticket,
@@ -265,16 +267,17 @@ mod tests {
         let plan = TimePlan {
             soft: ms(400),
             hard: ms(1000),
+            latest: ms(1500),
         };
         assert_eq!(share(plan, ms(0), 1.0, SLICE), plan);
         let crowded = share(plan, ms(200), 4.0, SLICE);
         assert_eq!((crowded.soft, crowded.hard), (ms(250), ms(400)));
         let late = share(plan, ms(600), 4.0, SLICE);
         assert_eq!((late.soft, late.hard), (ms(605), ms(700)));
-        let last = share(plan, ms(998), 50.0, SLICE);
-        assert_eq!((last.soft, last.hard), (ms(1000), ms(1000)), "never later");
-        let over = share(plan, ms(1200), 1.0, SLICE);
-        assert_eq!(over.hard, ms(1000));
+        let waited_long = share(plan, ms(1200), 50.0, SLICE);
+        assert_eq!((waited_long.soft, waited_long.hard), (ms(1205), ms(1205)));
+        let last = share(plan, ms(1498), 1.0, SLICE);
+        assert_eq!((last.soft, last.hard), (ms(1500), ms(1500)), "never later");
     }
 
     #[test]

@@ -162,6 +162,8 @@ pub(super) struct State {
     pub(super) workers: Vec<Worker>,
     pub(super) stats: PoolStats,
     pub(super) shutting_down: bool,
+    /// Threads that were given up and have not returned.
+    abandoned: usize,
     last_ticket: u64,
 }
 
@@ -178,6 +180,7 @@ impl State {
                 .collect(),
             stats: PoolStats::default(),
             shutting_down: false,
+            abandoned: 0,
             last_ticket: 0,
         }
     }
@@ -471,11 +474,27 @@ impl State {
         let worker = &mut self.workers[slot];
         worker.generation += 1;
         worker.alive = false;
+        self.abandoned += 1;
         self.stats.hangs += 1;
         if let Some(mut run) = worker.run.take() {
             let report = run.job.answer_without_search();
             self.answer(&mut run.job, report);
         }
+    }
+
+    /// A thread that was given up has returned after all, and ends.
+    pub(super) fn note_return(&mut self) {
+        self.abandoned = self.abandoned.saturating_sub(1);
+    }
+
+    /// Slots without a thread that should have one, unless too many threads hang.
+    pub(super) fn slots_to_fill(&self, abandoned_max: usize) -> Vec<usize> {
+        if self.abandoned > abandoned_max {
+            return Vec::new();
+        }
+        (0..self.workers.len())
+            .filter(|&slot| !self.workers[slot].alive)
+            .collect()
     }
 
     pub(super) fn set_alive(&mut self, slot: usize, alive: bool) {
@@ -498,7 +517,7 @@ fn set_bounds(run: &Run, crowd: f64, config: &PoolConfig) {
         .saturating_duration_since(run.stop.started());
     run.stop.set_plan(TimePlan {
         soft: bounds.soft.saturating_add(earlier),
-        hard: bounds.hard,
+        ..bounds
     });
 }
 
@@ -506,7 +525,7 @@ fn set_bounds(run: &Run, crowd: f64, config: &PoolConfig) {
 fn after_pondering(plan: TimePlan, thought: Duration) -> TimePlan {
     TimePlan {
         soft: plan.soft.saturating_sub(thought),
-        hard: plan.hard,
+        ..plan
     }
 }
 

@@ -121,11 +121,20 @@ fn pool(config: PoolConfig, habits: &'static [Habit]) -> (Pool, Arc<Gate>) {
     (pool, gate)
 }
 
+/// One thread that never counts as hung, however loaded the machine is.
 fn one_thread() -> PoolConfig {
     PoolConfig {
         threads: 1,
-        hang_after: Duration::from_millis(50),
+        hang_after: Duration::from_secs(30),
         ..PoolConfig::default()
+    }
+}
+
+/// One thread that counts as hung soon.
+fn impatient() -> PoolConfig {
+    PoolConfig {
+        hang_after: ms(50),
+        ..one_thread()
     }
 }
 
@@ -202,7 +211,7 @@ fn a_handle_is_a_future() {
 #[test]
 fn a_panic_costs_its_game_a_fallback_and_nothing_else() {
     let (pool, gate) = pool(one_thread(), &[Habit::Panic, Habit::Diligent]);
-    let report = submit(&pool, 1, clock(ms(1_000))).wait();
+    let report = submit(&pool, 1, clock(Duration::from_secs(600))).wait();
     assert!(is_legal(&report));
     assert_eq!(report.origin, ReportOrigin::Fallback);
     let report = submit(&pool, 2, SearchLimits::depth(1)).wait();
@@ -214,7 +223,7 @@ fn a_panic_costs_its_game_a_fallback_and_nothing_else() {
 #[test]
 fn a_search_that_said_something_before_it_failed_is_believed() {
     let (pool, _) = pool(one_thread(), &[Habit::PanicAfterInfo]);
-    let report = submit(&pool, 1, clock(ms(1_000))).wait();
+    let report = submit(&pool, 1, clock(Duration::from_secs(600))).wait();
     assert_eq!(report.origin, ReportOrigin::BestSoFar);
     assert_eq!(report.score, Score::Cp(77));
     assert!(is_legal(&report));
@@ -223,7 +232,7 @@ fn a_search_that_said_something_before_it_failed_is_believed() {
 #[test]
 fn an_illegal_answer_is_a_fault() {
     let (pool, _) = pool(one_thread(), &[Habit::Illegal]);
-    let report = submit(&pool, 1, clock(ms(1_000))).wait();
+    let report = submit(&pool, 1, clock(Duration::from_secs(600))).wait();
     assert!(is_legal(&report));
     assert_eq!(report.origin, ReportOrigin::BestSoFar);
     assert_eq!(pool.stats().faults, 1);
@@ -231,7 +240,7 @@ fn an_illegal_answer_is_a_fault() {
 
 #[test]
 fn a_hang_is_cut_off_at_the_hard_bound_and_its_thread_replaced() {
-    let (pool, gate) = pool(one_thread(), &[Habit::Hang, Habit::Diligent]);
+    let (pool, gate) = pool(impatient(), &[Habit::Hang, Habit::Diligent]);
     let begun = Instant::now();
     let hung = submit(&pool, 1, clock(ms(100)));
     let report = hung.wait();
@@ -403,7 +412,7 @@ fn a_finished_game_is_refused() {
 
 #[test]
 fn the_end_of_the_pool_leaves_nobody_without_a_move() {
-    let (pool, gate) = pool(one_thread(), &[Habit::Hang]);
+    let (pool, gate) = pool(impatient(), &[Habit::Hang]);
     let hung = submit(&pool, 1, clock(Duration::from_secs(60)));
     until("it hangs", || pool.stats().running == 1);
     let waiting = submit(&pool, 2, clock(Duration::from_secs(60)));

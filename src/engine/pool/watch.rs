@@ -9,12 +9,15 @@ use super::schedule::{self, earliest};
 use super::state::{Run, State};
 use super::{Shared, worker};
 
-/// A search that returns within this time after its hard bound may still give its own answer.
+/// A search that returns within this time after the latest moment may still give its own answer.
 const ANSWER_GRACE: Duration = Duration::from_millis(2);
 
-/// Threads given up so far beyond which no replacement is started any more: something is broken
-/// for good, and each hung thread burns a core. The pool then answers with fallback moves.
-const HANGS_MAX: u64 = 16;
+/// Threads given up and still burning their core beyond which no replacement is started: something
+/// is broken for good. The pool then answers with fallback moves until one of them returns.
+const ABANDONED_MAX: usize = 16;
+
+/// When to try again after the system refused a thread.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Starts the watch.
 pub(super) fn start(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
@@ -25,22 +28,32 @@ pub(super) fn start(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
 }
 
 fn watch(shared: &Arc<Shared>) {
+    let mut retry_at = Instant::now();
     let mut state = shared.lock();
     while !state.shutting_down {
         let now = Instant::now();
         let mut next = state.answer_overdue(now, ANSWER_GRACE);
         next = earliest(next, state.end_pondering(now, shared.config.max_think));
         next = earliest(next, state.preempt(now, shared.config.slice));
-        let (hung, next_hang) = give_up_hung(&mut state, now, shared.config.hang_after);
-        next = earliest(next, next_hang);
-        if !hung.is_empty() {
+        next = earliest(
+            next,
+            give_up_hung(&mut state, now, shared.config.hang_after),
+        );
+        let to_fill = state.slots_to_fill(ABANDONED_MAX);
+        if !to_fill.is_empty() && now >= retry_at {
             drop(state);
-            for slot in hung {
-                // Without a new thread the slot stays empty; the deadlines are still kept.
-                drop(worker::start(shared, slot));
+            let refused = to_fill
+                .into_iter()
+                .any(|slot| worker::start(shared, slot).is_err());
+            if refused {
+                // Without the thread the slot stays empty; the deadlines are still kept.
+                retry_at = now + RETRY_AFTER;
             }
             state = shared.lock();
             continue;
+        }
+        if !to_fill.is_empty() {
+            next = earliest(next, Some(retry_at));
         }
         let look = &shared.look;
         state = match next {
@@ -56,14 +69,9 @@ fn watch(shared: &Arc<Shared>) {
     }
 }
 
-/// Gives up the threads whose search should have returned long ago: the slots to be filled again,
-/// and when the next thread will count as hung.
-fn give_up_hung(
-    state: &mut State,
-    now: Instant,
-    hang_after: Duration,
-) -> (Vec<usize>, Option<Instant>) {
-    let mut hung = Vec::new();
+/// Gives up the threads whose search should have returned long ago; when the next thread will count
+/// as hung.
+fn give_up_hung(state: &mut State, now: Instant, hang_after: Duration) -> Option<Instant> {
     let mut next = None;
     for slot in 0..state.workers.len() {
         let run = state.workers[slot].run.as_ref();
@@ -73,12 +81,9 @@ fn give_up_hung(
         let hangs_at = schedule::far(due, hang_after);
         if hangs_at > now {
             next = earliest(next, Some(hangs_at));
-            continue;
-        }
-        state.give_up(slot);
-        if state.stats.hangs <= HANGS_MAX {
-            hung.push(slot);
+        } else {
+            state.give_up(slot);
         }
     }
-    (hung, next)
+    next
 }

@@ -61,6 +61,8 @@ fn work(shared: &Arc<Shared>, slot: usize, generation: u64) {
         let mut state = shared.lock();
         let Some(run) = state.take_run(slot, generation) else {
             // Given up in the meantime; a replacement has taken the place.
+            state.note_return();
+            shared.look.notify_one();
             return;
         };
         state.finish(run, report);

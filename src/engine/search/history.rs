@@ -29,17 +29,14 @@ pub struct Row(pub u32);
 impl Row {
     /// No move, or a null move.
     pub const NONE: Self = Self(u32::MAX);
-
-    /// The row of a piece (mailbox code) going to a square.
-    #[inline(always)]
-    pub fn of(piece: u8, to: u8) -> Self {
-        Self(u32::from(piece) * SQUARES as u32 + u32::from(to))
-    }
 }
 
 /// All tables of one search thread.
 #[derive(Debug)]
 pub struct History {
+    /// Roles and squares of the board; the continuation table is as small as they allow, since it lives in the cache.
+    roles: usize,
+    squares: usize,
     butterfly: Vec<i16>,
     piece_to: Vec<i16>,
     captures: Vec<i16>,
@@ -49,13 +46,16 @@ pub struct History {
 }
 
 impl History {
-    /// Empty tables.
-    pub fn new() -> Self {
+    /// Empty tables for a board.
+    pub fn new(roles: usize, squares: usize) -> Self {
+        let rows = 2 * roles * squares;
         Self {
+            roles,
+            squares,
             butterfly: vec![0; 2 * ORIGINS * SQUARES],
             piece_to: vec![0; 2 * PIECES * SQUARES],
             captures: vec![0; PIECES * SQUARES * 8],
-            continuation: vec![0; (PIECES * SQUARES) * (PIECES * SQUARES)],
+            continuation: vec![0; rows * rows],
             pawn_correction: vec![0; 2 * CORRECTIONS],
             hand_correction: vec![0; 2 * CORRECTIONS],
         }
@@ -90,9 +90,16 @@ impl History {
         (usize::from(piece & 15) * SQUARES + usize::from(to)) * 8 + usize::from(victim & 7)
     }
 
+    /// The row of a piece (mailbox code) going to a square.
     #[inline(always)]
-    fn continuation_place(row: Row, piece: u8, to: u8) -> usize {
-        row.0 as usize * (PIECES * SQUARES) + usize::from(piece) * SQUARES + usize::from(to)
+    pub fn row(&self, piece: u8, to: u8) -> Row {
+        let piece = usize::from(piece >> 3 & 1) * self.roles + usize::from(piece & 7);
+        Row((piece * self.squares + usize::from(to)) as u32)
+    }
+
+    #[inline(always)]
+    fn continuation_place(&self, row: Row, piece: u8, to: u8) -> usize {
+        row.0 as usize * (2 * self.roles * self.squares) + self.row(piece, to).0 as usize
     }
 
     /// Value of a quiet move or drop. `origin` is its square, or 80 + role for a drop.
@@ -104,7 +111,7 @@ impl History {
             + i32::from(self.piece_to[Self::piece_place(piece, to, is_drop)]);
         for &row in rows {
             if row != Row::NONE {
-                value += i32::from(self.continuation[Self::continuation_place(row, piece, to)]);
+                value += i32::from(self.continuation[self.continuation_place(row, piece, to)]);
             }
         }
         value
@@ -138,7 +145,7 @@ impl History {
         );
         for &row in rows {
             if row != Row::NONE {
-                let place = Self::continuation_place(row, piece, to);
+                let place = self.continuation_place(row, piece, to);
                 nudge(&mut self.continuation[place], bonus);
             }
         }

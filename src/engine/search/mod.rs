@@ -3,6 +3,7 @@
 mod alphabeta;
 pub mod bench;
 mod history;
+mod mate;
 pub mod params;
 mod picker;
 mod quiescence;
@@ -13,6 +14,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::evaluation::weights::Weights;
 use super::limits::SearchLimits;
 use super::report::{ReportOrigin, SearchInfo, SearchReport};
 use super::score::Score;
@@ -40,6 +42,8 @@ pub struct AlphaBeta {
     workers: Option<(Variant, Box<dyn Any + Send>)>,
     /// Parameters in place of the variant's own, for tuning.
     params: Option<Params>,
+    /// Weights of the evaluation in place of the variant's own, for tuning.
+    weights: Option<&'static Weights>,
 }
 
 impl AlphaBeta {
@@ -51,12 +55,18 @@ impl AlphaBeta {
             threads: threads.max(1),
             workers: None,
             params: None,
+            weights: None,
         }
     }
 
     /// Searches with these parameters, whatever the variant, from now on.
     pub fn set_params(&mut self, params: Params) {
         self.params = Some(params);
+    }
+
+    /// Evaluates with these weights, whatever the variant, from now on.
+    pub fn set_weights(&mut self, weights: &'static Weights) {
+        self.weights = Some(weights);
     }
 
     /// Forgets what was learnt about the last game, table included, without giving memory back.
@@ -99,6 +109,9 @@ impl AlphaBeta {
             {
                 worker.set_params(params);
             }
+            if let Some(weights) = self.weights {
+                worker.weights = weights;
+            }
             worker.prepare(Arc::clone(&shared), pos, history.keys());
             worker.set_root_moves(&limits.search_moves);
         }
@@ -114,7 +127,7 @@ fn clear_workers(variant: Variant, any: &mut (dyn Any + Send)) {
             match variant {
                 $(Variant::$name => {
                     if let Some(workers) = any.downcast_mut::<Vec<Worker<variants::$name>>>() {
-                        workers.iter_mut().for_each(|worker| worker.history.clear());
+                        workers.iter_mut().for_each(Worker::forget);
                     }
                 })*
             }
@@ -161,6 +174,10 @@ fn search_with<R: Rules>(
         shared.done.store(true, Ordering::Relaxed);
         depth
     });
+    // The last word: nodes of the iteration that was broken off are nodes too.
+    if depth > 0 {
+        main.report_line(depth as i32, 0, on_info);
+    }
     let best = &main.root_moves[0];
     let score = if best.score.abs() > worker::MATE {
         Score::Cp(0)

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::mate::Solver;
 use super::worker::{INFINITE, MATE, MATE_BOUND, MAX_PLY, RootMove, Worker};
 use crate::engine::limits::SearchLimits;
 use crate::engine::report::{Bound, SearchInfo};
@@ -65,7 +66,10 @@ impl<R: Rules> Worker<R> {
         let mut finished = 0;
         for depth in 1..=max_depth {
             // Helpers skip some depths, so that threads spread over the tree.
-            if deepening.thread > 0 && depth > 4 && (depth as usize + deepening.thread) % 3 == 0 {
+            if deepening.thread > 0
+                && depth > 4
+                && (depth as usize + deepening.thread).is_multiple_of(3)
+            {
                 continue;
             }
             self.root_depth = depth;
@@ -87,12 +91,53 @@ impl<R: Rules> Worker<R> {
                 break;
             }
             finished = depth as u32;
+            if deepening.thread == 0 && lines == 1 && self.try_solver(limits) {
+                self.report_line(depth, 0, on_info);
+                break;
+            }
             if self.is_enough(&mut deepening, depth, self.nodes - nodes_before) {
                 break;
             }
         }
         self.flush_nodes();
         finished
+    }
+
+    /// Gives the mate solver its share of the nodes; true if it has proved a mate, which is then the first root move.
+    fn try_solver(&mut self, limits: &SearchLimits) -> bool {
+        let best = self.root_moves[0].score;
+        if !R::DROPS || !limits.search_moves.is_empty() || best >= MATE_BOUND {
+            return false;
+        }
+        // An attack that is winning anyway is worth a closer look.
+        let percent = match best {
+            ..-200 => 3,
+            -200..250 => 6,
+            250..700 => 25,
+            _ => 50,
+        };
+        let allowed = (self.nodes * percent / 100).saturating_sub(self.solver_nodes);
+        let left = self.shared.node_limit.saturating_sub(self.nodes);
+        let budget = allowed.min(left);
+        if budget < 100 {
+            return false;
+        }
+        let pos = *self.pos(0);
+        let solver = self.solver.get_or_insert_with(Solver::new);
+        let stop = self.shared.stop.clone();
+        let (mate, used) = solver.solve(&pos, budget, &stop);
+        self.nodes += used;
+        self.solver_nodes += used;
+        let Some(mate) = mate else { return false };
+        let Some(index) = self.root_moves.iter().position(|r| r.m == mate.line[0]) else {
+            return false;
+        };
+        let mut root = self.root_moves.remove(index);
+        root.score = MATE - mate.line.len() as i32;
+        root.seldepth = root.seldepth.max(mate.line.len() as u32);
+        root.pv = mate.line;
+        self.root_moves.insert(0, root);
+        true
     }
 
     fn is_enough(&self, deepening: &mut Deepening<'_>, depth: i32, nodes: u64) -> bool {
@@ -167,7 +212,8 @@ impl<R: Rules> Worker<R> {
         true
     }
 
-    fn report_line(&self, depth: i32, rank: usize, on_info: &mut dyn FnMut(&SearchInfo)) {
+    /// Tells about a line.
+    pub fn report_line(&self, depth: i32, rank: usize, on_info: &mut dyn FnMut(&SearchInfo)) {
         let root = &self.root_moves[rank];
         let counted = self.shared.nodes.load(Ordering::Relaxed);
         on_info(&SearchInfo {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::history::{History, Row};
+use super::mate::Solver;
 use super::params::Params;
 use super::picker::Scored;
 use crate::engine::evaluation::values::Values;
@@ -12,6 +13,7 @@ use crate::engine::evaluation::{MAX_EVAL, evaluate};
 use crate::engine::stop::StopFlag;
 use crate::engine::transposition::Table;
 use crate::rules::generate::Kinds;
+use crate::rules::geometry::Geometry;
 use crate::rules::pos::Pos;
 use crate::rules::variants::Rules;
 use crate::rules::{Color, Ending, Move, MoveList, Outcome};
@@ -112,6 +114,10 @@ pub struct Worker<R: Rules> {
     pv_length: Vec<usize>,
     reductions: Vec<i32>,
     counted: u64,
+    /// Looks for mates by checks at the root; made when first wanted.
+    pub solver: Option<Solver>,
+    /// Nodes the solver has used in this search.
+    pub solver_nodes: u64,
 }
 
 impl<R: Rules> std::fmt::Debug for Worker<R> {
@@ -135,7 +141,7 @@ impl<R: Rules> Worker<R> {
             values: Values::of(R::VARIANT),
             params,
             weights: weights(R::VARIANT),
-            history: History::new(),
+            history: History::new(R::VARIANT.roles().len(), <R::G as Geometry>::SQUARES),
             arena: Vec::with_capacity(8192),
             frames: vec![Frame::EMPTY; MAX_PLY + 8],
             root_moves: Vec::new(),
@@ -154,6 +160,8 @@ impl<R: Rules> Worker<R> {
             pv_length: vec![0; MAX_PLY + 4],
             reductions: reductions(&params),
             counted: 0,
+            solver: None,
+            solver_nodes: 0,
         }
     }
 
@@ -178,6 +186,7 @@ impl<R: Rules> Worker<R> {
         self.arena.clear();
         self.nodes = 0;
         self.counted = 0;
+        self.solver_nodes = 0;
         self.seldepth = 0;
         self.stopped = false;
         self.root_first = 0;
@@ -202,9 +211,10 @@ impl<R: Rules> Worker<R> {
         self.keys.push(key);
         self.mark(key);
         let (_, piece) = super::picker::origin_and_piece(&self.positions[ply], m);
+        let row = self.history.row(piece, m.to());
         let frame = &mut self.frames[ply];
         frame.played = m;
-        frame.row = Row::of(piece, m.to());
+        frame.row = row;
         let (before, after) = self.positions.split_at_mut(ply + 1);
         after[0] = before[ply];
         after[0].play(m);
@@ -368,6 +378,14 @@ impl<R: Rules> Worker<R> {
     /// Nodes of this thread that are not in the common count yet.
     pub fn uncounted(&self) -> u64 {
         self.nodes - self.counted
+    }
+
+    /// Forgets what was learnt about a game.
+    pub fn forget(&mut self) {
+        self.history.clear();
+        if let Some(solver) = &mut self.solver {
+            solver.clear();
+        }
     }
 
     /// Starts an empty principal variation at a ply.

@@ -125,7 +125,7 @@ pub fn generate(
         writer.append(&game)?;
         stats.add(&game);
         stats.seconds = begin.elapsed().as_secs_f64();
-        if stats.new_games % 100 == 0 {
+        if stats.new_games.is_multiple_of(100) {
             on_progress(&stats);
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::datagen::Random;
+use crate::engine::evaluation::weights::Weights;
 use crate::engine::limits::SearchLimits;
 use crate::engine::search::AlphaBeta;
 use crate::engine::search::params::Params;
@@ -29,6 +30,11 @@ impl Duel {
             nodes,
             players: [player(), player()],
         }
+    }
+
+    /// The first searcher evaluates with these weights from now on. They stay in memory until the program ends.
+    pub fn set_first_weights(&mut self, weights: Weights) {
+        self.players[0].set_weights(Box::leak(Box::new(weights)));
     }
 
     /// A random opening that is about even.

@@ -154,8 +154,8 @@ fn value(sample: &Sample, row: &[f32]) -> (f32, [f32; 2]) {
         end += row[index::LENGTH + usize::from(n)] * f32::from(count);
     }
     let mut slopes = [0.0; 2];
-    for color in 0..2 {
-        let sum: f32 = sample.danger[color]
+    for (color, terms) in sample.danger.iter().enumerate() {
+        let sum: f32 = terms
             .iter()
             .map(|&(n, count)| row[DANGER + usize::from(n)] * f32::from(count))
             .sum();
@@ -181,10 +181,9 @@ fn add_gradient(sample: &Sample, row: &[f32], scale: f32, gradient: &mut [f32]) 
             gradient[index::LENGTH + usize::from(n)] += end * f32::from(count);
         }
     }
-    for color in 0..2 {
-        let sign = if color == 0 { -1.0 } else { 1.0 };
-        for &(n, count) in &sample.danger[color] {
-            gradient[DANGER + usize::from(n)] += middle * sign * slopes[color] * f32::from(count);
+    for ((terms, slope), sign) in sample.danger.iter().zip(slopes).zip([-1.0, 1.0]) {
+        for &(n, count) in terms {
+            gradient[DANGER + usize::from(n)] += middle * sign * slope * f32::from(count);
         }
     }
     error * error

@@ -9,7 +9,7 @@ use crate::rules::{CastlingMode, Variant};
 const HASH_MIB: Spin = Spin::new("Hash", 64, 1, 65_536);
 const THREADS: Spin = Spin::new("Threads", 1, 1, 256);
 const MULTI_PV: Spin = Spin::new("MultiPV", 1, 1, 256);
-const OVERHEAD_MS: Spin = Spin::new("Move Overhead", 30, 0, 5_000);
+const OVERHEAD_MS: Spin = Spin::new("Move Overhead", 10, 0, 5_000);
 const ELO: Spin = Spin::new(
     "UCI_Elo",
     strength::STRONGEST_ELO as u64,

@@ -103,7 +103,7 @@ impl Session {
             }
             Command::Bench { depth } => {
                 if self.wait_for_search() {
-                    self.bench(depth);
+                    return self.thinker.send(Job::Bench(depth));
                 }
             }
         }
@@ -320,9 +320,5 @@ impl Session {
         for line in super::board::drawing(history.position()) {
             self.output.line(&line);
         }
-    }
-
-    fn bench(&self, _depth: Option<u32>) {
-        self.remark("bench is not wired yet");
     }
 }

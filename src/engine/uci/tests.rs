@@ -286,6 +286,15 @@ fn perft_divides() {
 }
 
 #[test]
+fn bench_and_eval_have_an_answer() {
+    let mut gui = Gui::with_material();
+    gui.say("bench 1");
+    while !gui.hear_until("")[0].ends_with(" nps") {}
+    let lines = gui.ask("eval", "material");
+    assert_eq!(lines, ["material: 0 cp for the side to move"]);
+}
+
+#[test]
 fn chess960_castling_is_written_king_takes_rook() {
     let mut gui = Gui::with_material();
     gui.say("setoption name UCI_Chess960 value true");

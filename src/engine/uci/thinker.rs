@@ -12,6 +12,7 @@ use super::format;
 use crate::engine::fallback::fallback_move;
 use crate::engine::limits::SearchLimits;
 use crate::engine::report::{ReportOrigin, SearchReport};
+use crate::engine::search::bench;
 use crate::engine::searcher::Searcher;
 use crate::engine::stop::StopFlag;
 use crate::engine::{EngineConfig, NewSearcher};
@@ -68,6 +69,8 @@ pub(super) enum Job {
         stop: StopFlag,
     },
     Explain(Box<Position>),
+    /// At this depth, or the usual one.
+    Bench(Option<u32>),
     NewGame,
     Configure(EngineConfig),
     /// Say `readyok` when everything before is done.
@@ -206,6 +209,7 @@ impl Desk {
                     self.output.line(part);
                 }
             }
+            Job::Bench(depth) => self.bench(depth),
             Job::NewGame => self.searcher.new_game(),
             Job::Configure(config) => {
                 self.config = config;
@@ -213,6 +217,18 @@ impl Desk {
             }
             Job::Sync => self.output.line("readyok"),
         }
+    }
+
+    /// Searches with a searcher of its own, so options and table of this one do not matter.
+    fn bench(&self, depth: Option<u32>) {
+        const DEPTH_MAX: u32 = 60;
+        let depth = depth.unwrap_or(bench::DEPTH).clamp(1, DEPTH_MAX);
+        let result = bench::run(depth, |variant, fen, nodes| {
+            let name = variant.uci_name();
+            self.output.remark(&format!("{nodes} nodes {name} {fen}"));
+        });
+        let (nodes, nps) = (result.nodes, result.nps());
+        self.output.line(&format!("{nodes} nodes {nps} nps"));
     }
 
     /// Builds the searcher anew. The old one is dropped first, so that the memory of only one is

@@ -11,7 +11,8 @@
 use super::fen::FenError;
 use super::names::NamedVariant;
 use crate::rules::position::Position;
-use crate::rules::variant::Variant;
+use crate::rules::setup::Setup;
+use crate::rules::variant::{CastlingMode, Variant};
 
 /// A position and how many leaves its move tree has.
 #[derive(Debug, Clone)]
@@ -73,6 +74,20 @@ pub fn parse(text: &str) -> impl Iterator<Item = Result<PerftCase, EpdError>> {
         .map(|(line, text)| parse_line(line, text).map_err(|fault| EpdError { line, fault }))
 }
 
+/// Reads a position to count moves from. It may be one that no game reaches, with the side not to move in check.
+///
+/// # Errors
+/// [`FenError`]: the text is malformed, or no moves can be made in the position.
+pub fn read_position(
+    variant: Variant,
+    mode: CastlingMode,
+    fen: &str,
+) -> Result<Position, FenError> {
+    let setup = Setup::from_fen(variant, mode, fen)?;
+    Position::new_unreachable(&setup, variant, mode)
+        .map_err(|error| FenError::Position { variant, error })
+}
+
 fn parse_line(line: usize, text: &str) -> Result<PerftCase, EpdFault> {
     let mut fields = text.split(';').map(str::trim);
     let name = fields.next().unwrap_or_default();
@@ -82,7 +97,7 @@ fn parse_line(line: usize, text: &str) -> Result<PerftCase, EpdFault> {
         line,
         label: String::new(),
         variant: name.to_owned(),
-        position: Position::from_fen(variant, mode, fen).map_err(EpdFault::Position)?,
+        position: read_position(variant, mode, fen).map_err(EpdFault::Position)?,
         counts: Vec::new(),
     };
     for field in fields {

@@ -99,7 +99,11 @@ fn parse_board_move(text: &str, files: u8) -> Option<Written> {
         return None;
     }
     let to = Square::parse(to, files)?;
-    let mut before = before.strip_suffix(['x', ':', '-']).unwrap_or(before);
+    let stripped = before.strip_suffix(['x', ':', '-']);
+    if stripped == Some("") {
+        return None;
+    }
+    let mut before = stripped.unwrap_or(before);
     let mut role = Role::Pawn;
     if let Some(letter) = before.chars().next() {
         // Small letters that are no file can only be pieces.

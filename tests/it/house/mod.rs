@@ -1,6 +1,6 @@
 //! The house as its clients meet it, over real HTTP on a port of 127.0.0.1.
 
-mod client;
+pub mod client;
 mod contract;
 mod crowd;
 mod endings;

@@ -76,6 +76,6 @@ pub enum PgnFault {
         /// Half-moves of the game that were read before it.
         ply: usize,
         /// What is wrong with it, with the text.
-        cause: SanError,
+        cause: Box<SanError>,
     },
 }

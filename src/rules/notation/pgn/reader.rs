@@ -52,7 +52,7 @@ impl<R: BufRead> PgnReader<R> {
                 let fault = PgnFault::BadMove {
                     number: move_number(&position),
                     ply: moves.len(),
-                    cause,
+                    cause: Box::new(cause),
                 };
                 (step.line, fault)
             })?;

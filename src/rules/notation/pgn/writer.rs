@@ -76,10 +76,12 @@ impl PgnGame {
         // A number stands before White's moves, before the first move, and where a comment came between.
         let mut numbered = true;
         for step in &self.moves {
+            let san = position.san(step.played);
             if numbered || position.turn() == Color::White {
-                lines.word(&move_number(&position));
+                lines.word(&format!("{} {san}", move_number(&position)));
+            } else {
+                lines.word(&san);
             }
-            lines.word(&position.san(step.played));
             for nag in &step.nags {
                 lines.word(&format!("${nag}"));
             }

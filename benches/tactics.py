@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Counts solved test positions, engines side by side.
+
+usage: tactics.py FILE (--nodes N | --movetime MS) [--prefix ID] ENGINE [ENGINE ...]
+
+FILE has one position a line: FEN ; variant V ; bm MOVES | am MOVES ; dm N ; id NAME ; ... Moves are UCI. A position with a
+mate length, or whose name begins with the prefix given by --mates, is solved when the engine reports any forced mate for the
+side to move; others when the move is among bm (or not among am). ENGINE is a command line that speaks UCI.
+"""
+
+import argparse
+import shlex
+import subprocess
+
+
+def read_positions(path, prefix):
+    for line in open(path):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        fields = [field.strip() for field in line.split(" ; ")]
+        entry = {"fen": fields[0]}
+        for field in fields[1:]:
+            key, _, value = field.partition(" ")
+            entry.setdefault(key, value)
+        if "variant" not in entry or not entry.get("id", "").startswith(prefix):
+            continue
+        yield entry
+
+
+class Engine:
+    def __init__(self, command):
+        self.command = command
+        self.process = subprocess.Popen(
+            shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        self.send("uci")
+        self.wait("uciok")
+        self.send("setoption name Hash value 64")
+        self.send("setoption name Use NNUE value false")
+
+    def send(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def wait(self, word):
+        lines = []
+        for line in self.process.stdout:
+            lines.append(line.strip())
+            if line.startswith(word):
+                return lines
+        raise SystemExit(f"{self.command} ended unexpectedly")
+
+    def solve(self, entry, go):
+        self.send(f"setoption name UCI_Variant value {entry['variant']}")
+        self.send("ucinewgame")
+        self.send("isready")
+        self.wait("readyok")
+        self.send(f"position fen {entry['fen']}")
+        self.send(go)
+        lines = self.wait("bestmove")
+        best = lines[-1].split()[1]
+        scores = [line.split(" score ")[1].split()[:2] for line in lines if " score " in line]
+        return best, bool(scores) and scores[-1][0] == "mate" and int(scores[-1][1]) > 0
+
+
+def is_solved(entry, best, mate, mates):
+    if "am" in entry:
+        return best not in entry["am"].split()
+    if mate and ("dm" in entry or entry.get("id", "").startswith(mates)):
+        return True
+    if "dm" in entry or entry.get("id", "").startswith(mates):
+        return False
+    return best in entry.get("bm", "").split()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file")
+    parser.add_argument("--nodes", type=int)
+    parser.add_argument("--movetime", type=int)
+    parser.add_argument("--prefix", default="")
+    parser.add_argument("--mates", default="zhpuz")
+    parser.add_argument("--show", action="store_true", help="name the positions that were not solved")
+    parser.add_argument("engine", nargs="+")
+    args = parser.parse_args()
+    go = f"go nodes {args.nodes}" if args.nodes else f"go movetime {args.movetime or 1000}"
+    positions = [
+        entry
+        for entry in read_positions(args.file, args.prefix)
+        if "bm" in entry or "am" in entry or entry.get("id", "").startswith(args.mates)
+    ]
+    for command in args.engine:
+        engine = Engine(command)
+        solved = 0
+        for entry in positions:
+            best, mate = engine.solve(entry, go)
+            good = is_solved(entry, best, mate, args.mates)
+            solved += good
+            if args.show and not good:
+                print(f"  not solved: {entry.get('id')} {entry['variant']} played {best}")
+        engine.send("quit")
+        print(f"{command}: {solved} of {len(positions)} solved ({go})")
+
+
+if __name__ == "__main__":
+    main()

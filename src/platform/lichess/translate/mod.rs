@@ -1,0 +1,118 @@
+//! Between the platform's words ([`super::wire`]) and ours. Pure; the only place that knows both.
+//!
+//! [`game`] reads games, [`lobby`] reads challenges, bots and lists, [`outgoing`] writes what we send.
+
+pub(super) mod game;
+pub(super) mod lobby;
+pub(super) mod outgoing;
+
+use std::time::Duration;
+
+use super::wire;
+use crate::game::{Player, PlayerKind, PlayerName, Rating};
+use crate::rules::{CastlingMode, Color, Variant};
+
+/// What a message lacks to be of use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} in {message}: {value:?}")]
+pub(super) struct Untranslatable {
+    /// Which message.
+    pub message: &'static str,
+    /// What is wrong.
+    pub what: &'static str,
+    /// The value at fault, shortened.
+    pub value: String,
+}
+
+/// A colour by its name.
+pub(super) fn color(word: Option<&str>) -> Option<Color> {
+    match word? {
+        "white" => Some(Color::White),
+        "black" => Some(Color::Black),
+        _ => None,
+    }
+}
+
+/// The variant of a key. A house names the variants that Lichess lacks by their UCI names.
+pub(super) fn variant(key: &str) -> Option<(Variant, CastlingMode)> {
+    Variant::from_lichess_key(key).or_else(|| Variant::from_uci_name(key))
+}
+
+/// Milliseconds of a bank; below zero reads as zero.
+pub(super) fn millis(value: i64) -> Duration {
+    Duration::from_millis(u64::try_from(value).unwrap_or(0))
+}
+
+/// Seconds; below zero reads as zero.
+pub(super) fn seconds(value: i64) -> Duration {
+    Duration::from_secs(u64::try_from(value).unwrap_or(0))
+}
+
+fn rating(points: Option<i64>, provisional: bool) -> Option<Rating> {
+    let points = i32::try_from(points?).ok()?;
+    Some(Rating {
+        points,
+        provisional,
+    })
+}
+
+/// A player of a challenge or a game; absent and nameless players are guests.
+pub(super) fn player(user: Option<&wire::User>) -> Player {
+    let nobody = wire::User::default();
+    let user = user.unwrap_or(&nobody);
+    let rating = rating(user.rating, user.provisional);
+    if let Some(level) = user.ai_level {
+        let name = PlayerName::new(format!("Stockfish level {level}"));
+        return Player {
+            name,
+            kind: PlayerKind::ServerAi,
+            rating,
+        };
+    }
+    let kind = match (&user.id, user.title.as_deref()) {
+        (None, _) => PlayerKind::Guest,
+        (Some(_), Some("BOT")) => PlayerKind::Bot,
+        (Some(_), _) => PlayerKind::Human,
+    };
+    let name = user
+        .name
+        .as_deref()
+        .or(user.id.as_deref())
+        .unwrap_or("Anonymous");
+    Player {
+        name: PlayerName::new(short(name)),
+        kind,
+        rating,
+    }
+}
+
+/// The opponent in a game notice. A title is not always told there, so a person may be a bot.
+pub(super) fn opponent(opponent: &wire::Opponent) -> Player {
+    let rating = rating(opponent.rating, false);
+    let name = opponent
+        .username
+        .as_deref()
+        .or(opponent.id.as_deref())
+        .unwrap_or("Anonymous");
+    let kind = match (opponent.ai, &opponent.id, opponent.title.as_deref()) {
+        (Some(_), _, _) => PlayerKind::ServerAi,
+        (None, None, _) => PlayerKind::Guest,
+        (None, Some(_), Some("BOT")) => PlayerKind::Bot,
+        (None, Some(_), _) => PlayerKind::Human,
+    };
+    // The platform puts the title in front of the displayed name in some places.
+    let (name, kind) = match name.strip_prefix("BOT ") {
+        Some(bare) => (bare, PlayerKind::Bot),
+        None => (name, kind),
+    };
+    Player {
+        name: PlayerName::new(short(name)),
+        kind,
+        rating,
+    }
+}
+
+/// Names and ids from outside are bounded.
+fn short(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(40).collect()
+}
