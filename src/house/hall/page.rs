@@ -359,38 +359,15 @@ impl Hall {
     /// Notes that a viewer's page is open at an address.
     pub fn open_page(self: &Arc<Hall>, id: &str, viewer: &Viewer) -> Option<PageGuard> {
         let account = viewer.account.clone()?;
-        self.command(|state, now_ms| {
-            let mut guard = PageGuard {
-                hall: Arc::clone(self),
-                id: id.to_owned(),
-                account: account.clone(),
-                sides: Vec::new(),
-                waits: false,
-            };
-            if let Some(live) = state.games.get_mut(id) {
-                let color = live.game.color_of(&account)?;
-                guard.sides = if live.game.is_shared() {
-                    Color::ALL.to_vec()
-                } else {
-                    vec![color]
-                };
-                let notes = guard
-                    .sides
-                    .iter()
-                    .filter_map(|side| live.game.came(*side))
-                    .collect();
-                state.changed.insert(id.to_owned());
-                state.deliver(id, notes, now_ms);
-                return Some(guard);
-            }
-            state.saw_seek(id, now_ms);
-            let pending = state.challenges.get_mut(id)?;
-            if pending.challenge.challenger != account {
-                return None;
-            }
-            pending.waiting += 1;
-            guard.waits = true;
-            Some(guard)
+        // The guard is made outside: dropped inside, it would wait for the lock that is held.
+        let (sides, waits) =
+            self.command(|state, now_ms| state.enter_page(id, &account, now_ms))?;
+        Some(PageGuard {
+            hall: Arc::clone(self),
+            id: id.to_owned(),
+            account,
+            sides,
+            waits,
         })
     }
 
@@ -444,6 +421,32 @@ impl Hall {
 }
 
 impl State {
+    /// The sides that are present with a page of `account` at this address, and whether the page waits for a challenge.
+    fn enter_page(&mut self, id: &str, account: &str, now_ms: i64) -> Option<(Vec<Color>, bool)> {
+        if let Some(live) = self.games.get_mut(id) {
+            let color = live.game.color_of(account)?;
+            let sides = if live.game.is_shared() {
+                Color::ALL.to_vec()
+            } else {
+                vec![color]
+            };
+            let notes = sides
+                .iter()
+                .filter_map(|side| live.game.came(*side))
+                .collect();
+            self.changed.insert(id.to_owned());
+            self.deliver(id, notes, now_ms);
+            return Some((sides, false));
+        }
+        self.saw_seek(id, now_ms);
+        let pending = self.challenges.get_mut(id)?;
+        if pending.challenge.challenger != account {
+            return None;
+        }
+        pending.waiting += 1;
+        Some((Vec::new(), true))
+    }
+
     fn open_session(&mut self, account: &str) -> (Token, TokenRecord) {
         // Sessions are secrets: never from a seeded generator.
         let token = Token::draw(&mut StdRng::from_os_rng());

@@ -216,7 +216,7 @@ pub(super) async fn game(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let viewer = viewer(&app, &headers);
-    let (title, board, rules, color) = match find(&app, &id).await {
+    let (title, board, rules, color, names) = match find(&app, &id).await {
         Ok((game, now_ms)) => {
             let color = viewer.account.as_deref().and_then(|a| game.color_of(a));
             let flipped = color == Some(Color::Black) && !game.is_shared();
@@ -232,14 +232,22 @@ pub(super) async fn game(
                 rules = format!("{rules} {SHUFFLED}");
             }
             let title = board_of(&game, now_ms).title;
-            (title, board_svg(game.position(), &picture), rules, color)
+            let (top, bottom) = if flipped {
+                (Color::White, Color::Black)
+            } else {
+                (Color::Black, Color::White)
+            };
+            let names = [top, bottom].map(|side| escape(&game.seat(side).name));
+            let board = board_svg(game.position(), &picture);
+            (title, board, rules, color, names)
         }
         Err(refused) => match app.hall.ahead(&id, &viewer) {
             Ahead::Waiting(waiting) => {
                 let title = format!("{} · {}", waiting.variant, waiting.clock);
                 let variant = HouseVariant::all().find(|v| v.name() == waiting.variant);
                 let rules = variant.map_or("", |v| rules_text(v.rules()));
-                (title, String::new(), rules.to_owned(), None)
+                let names = [String::new(), String::new()];
+                (title, String::new(), rules.to_owned(), None, names)
             }
             Ahead::Moved(next) => {
                 return Ok(Redirect::to(&format!("/{next}")).into_response());
@@ -251,9 +259,9 @@ pub(super) async fn game(
     let main = format!(
         "<main id=\"game\" class=\"play\" data-id=\"{id}\" data-side=\"{side}\">\n\
          <section class=\"table\" aria-label=\"Board\">\n\
-         <div class=\"player\" id=\"top\"><span class=\"who\"></span><span class=\"time\"></span></div>\n\
+         <div class=\"player\" id=\"top\"><span class=\"who\">{top}</span><span class=\"time\"></span></div>\n\
          <div id=\"board\" class=\"svg\">{board}</div>\n\
-         <div class=\"player\" id=\"bottom\"><span class=\"who\"></span><span class=\"time\"></span></div>\n\
+         <div class=\"player\" id=\"bottom\"><span class=\"who\">{bottom}</span><span class=\"time\"></span></div>\n\
          <div id=\"waiting\" class=\"waiting\" hidden></div>\n\
          <p id=\"end\" class=\"end\" role=\"status\"></p>\n\
          <div id=\"promotion\" class=\"promotion\" role=\"dialog\" aria-label=\"Promote to\" hidden></div>\n\
@@ -271,6 +279,8 @@ pub(super) async fn game(
          <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n</main>",
         title = escape(&title),
         rules = escape(&rules),
+        top = names[0],
+        bottom = names[1],
     );
     Ok(page(
         &format!("{} · {id}", escape(&title)),

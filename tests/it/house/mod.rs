@@ -2,6 +2,7 @@
 
 pub mod client;
 mod contract;
+mod crowd;
 mod endings;
 mod faults;
 mod games;
