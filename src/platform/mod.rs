@@ -32,11 +32,10 @@
 //!    resignation), within the limits of their own deadlines.
 //! 8. Everything is stamped with the instant at which the bytes arrived.
 
-pub mod fics;
-
 pub mod backoff;
 pub mod call;
 pub mod error;
+pub mod fics;
 pub mod governor;
 pub mod http;
 pub mod lichess;

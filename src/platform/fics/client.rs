@@ -34,6 +34,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the server may take to close after `quit`.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long lines that wait may hold `quit` back.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// A connection that lasted this long starts the waiting times anew.
 const HEALTHY_AFTER: Duration = Duration::from_secs(60);
 /// How often a full queue of the daemon is looked at again.
@@ -244,6 +246,7 @@ impl Client {
         let mut out: Vec<u8> = self.protocol.introduction().unwrap_or_default();
         let mut buffer = [0u8; 4096];
         let mut write_deadline: Option<Instant> = None;
+        let mut drain_deadline: Option<Instant> = None;
         let mut quit_deadline: Option<Instant> = None;
         loop {
             let now = Instant::now();
@@ -251,9 +254,14 @@ impl Client {
                 return words;
             }
             if self.asked && quit_deadline.is_none() {
-                quit_deadline = Some(now + QUIT_TIMEOUT);
-                self.protocol.leave();
-                continue;
+                // What was asked for before, such as a last greeting, goes out first.
+                let drained_by = *drain_deadline.get_or_insert(now + DRAIN_TIMEOUT);
+                if drained_by <= now || self.protocol.waiting_lines() == 0 {
+                    drain_deadline = None;
+                    quit_deadline = Some(now + QUIT_TIMEOUT);
+                    self.protocol.leave();
+                    continue;
+                }
             }
             if out.is_empty() {
                 while out.len() < 2048
@@ -275,6 +283,7 @@ impl Client {
                 to_send,
                 missed,
                 write_deadline,
+                drain_deadline,
                 quit_deadline,
             ]
             .into_iter()

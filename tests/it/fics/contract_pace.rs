@@ -159,6 +159,21 @@ async fn e41_letting_go_withdraws_seeks_quits_and_waits_for_the_end() {
     let asked_at = Instant::now();
     assert_eq!(bot.stop().await, ClientEnd::Asked);
     assert!((Duration::from_secs(5)..Duration::from_secs(6)).contains(&asked_at.elapsed()));
+    // A last greeting goes out before.
+    let server = self::server(Dialect::Fics, 44);
+    let (bot, other, ..) = game(&server, "3 0 w crazyhouse").await;
+    bot.game_command(GameCommand::Resign).await;
+    bot.game_command(GameCommand::Say {
+        room: ChatRoom::Players,
+        text: "Goodbye".to_owned(),
+    })
+    .await;
+    assert_eq!(bot.stop().await, ClientEnd::Asked);
+    assert!(
+        other.saw("Harbor resigns") && other.saw("says: Goodbye"),
+        "{}",
+        other.shown()
+    );
     // Before the login there is nothing to say.
     let server = self::server(Dialect::Fics, 43);
     server.faults(|faults| faults.mute = true);

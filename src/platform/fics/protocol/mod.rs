@@ -301,6 +301,12 @@ impl Protocol {
         self.outbound.ready_at(now)
     }
 
+    /// Lines that wait to be sent.
+    #[must_use]
+    pub fn waiting_lines(&self) -> usize {
+        self.outbound.waiting()
+    }
+
     /// Whether a connection stands.
     #[must_use]
     pub fn is_connected(&self) -> bool {
