@@ -1,3 +1,5 @@
+//! Tests of the trainer: gradients, agreement of the quantised network, resuming.
+
 use super::model::plain_shape;
 use super::*;
 use crate::engine::network::NetworkState;
