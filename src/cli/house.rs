@@ -40,7 +40,7 @@ pub(super) struct House {
     /// A name under which the house answers, besides addresses and localhost (may be repeated)
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Start of the addresses that the house tells, as http://chess.example; from the listening address if left out
+    /// Start of the addresses that the house tells, as `http://chess.example`; from the listening address if left out
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     /// A file that says how the house is to misbehave

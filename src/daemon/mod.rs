@@ -11,7 +11,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`supervise`] | [`run`](supervise::run): the root |
+//! | [`supervise`] | [`supervise::run`]: the root |
 //! | [`assemble`] | from a configuration to accounts, pool, store |
 //! | [`journal`] | what is on disk before it is acted on |
 //! | [`tapes`] | one thread that writes the tapes of all games |

@@ -19,7 +19,7 @@ pub fn has_fast_extract() -> bool {
 
 /// Gathers the bits of `value` selected by `mask` into the low bits of the result.
 ///
-/// Must only be called where [`has_fast_extract`] said yes; elsewhere use [`extract_portable`].
+/// Must only be called where [`has_fast_extract`] said yes; elsewhere use `extract_portable`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 #[expect(

@@ -1,7 +1,7 @@
 //! Rule sets as compile-time parameters.
 //!
 //! **To add a variant:** write one file here with a unit type that implements [`Rules`] (board, start position, and the
-//! constants and functions in which it differs from chess), and add one line to [`with_variants`]. The name goes into
+//! constants and functions in which it differs from chess), and add one line to `with_variants`. The name goes into
 //! [`Variant`] and its match arms, which the compiler then asks for. Everything else (generation, hashing, notation,
 //! search) reads the constants, and a rule that a variant does not have costs it nothing.
 
