@@ -12,7 +12,7 @@ import time
 import urllib.parse
 
 # Waiting ends when what is waited for has come; this is only for a machine that is busy with other things.
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 def find_chromium():
@@ -72,7 +72,7 @@ class Chromium:
                 with self.lock:
                     if "id" in data:
                         self.answers[data["id"]] = data
-                    else:
+                    elif not data["method"].startswith("Network."):
                         self.events.append(data)
                     self.lock.notify_all()
 
@@ -96,8 +96,9 @@ class Chromium:
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", {"url": "about:blank", "browserContextId": context})["targetId"]
         session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
-        page = Page(self, session, touch)
-        for domain in ("Page", "Runtime", "Log"):
+        page = Page(self, session, touch, context)
+        # The network is listened to from the beginning: what is open already could not be cut later.
+        for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
         page.call(
             "Emulation.setDeviceMetricsOverride",
@@ -118,10 +119,14 @@ class Chromium:
 
 
 class Page:
-    def __init__(self, browser, session, touch):
+    def __init__(self, browser, session, touch, context):
         self.browser = browser
         self.session = session
         self.touch = touch
+        self.context = context
+
+    def close(self):
+        self.browser.call("Target.disposeBrowserContext", {"browserContextId": self.context})
 
     def call(self, method, params=None):
         return self.browser.call(method, params, self.session)
@@ -246,7 +251,6 @@ class Page:
         self.js("window.confirm = () => true")
 
     def offline(self, off):
-        self.call("Network.enable")
         self.call(
             "Network.emulateNetworkConditions",
             {"offline": off, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},

@@ -310,11 +310,11 @@ def who_loses_the_connection_comes_back_to_the_game(stage):
 def endings_are_told_in_words(stage):
     def start(page, form):
         fields = {"with": "device", "variant": "fromPosition", **form}
-        page.go(stage.house.url)
-        page.js(
+        url = page.js(
             "import('/assets/page.js').then(async (m) => { await m.ensureName();"
-            f" const a = await m.post('/page/challenge', {json.dumps(fields)}); location.assign(a.url); }})"
+            f" return (await m.post('/page/challenge', {json.dumps(fields)})).url; }})"
         )
+        page.go(stage.house.url + url)
         page.plies(0)
 
     page = stage.page()
@@ -438,6 +438,8 @@ def main():
                 traceback.print_exc(file=sys.stdout)
                 for number, page in enumerate(stage.pages):
                     stage.shot(page, f"failed-{test.__name__}-{number}")
+            for page in stage.pages:
+                page.close()
     finally:
         browser.close()
         report = house.close()

@@ -397,6 +397,8 @@ impl Hall {
                 for side in &guard.sides {
                     live.game.left(*side, now_ms);
                 }
+                // The others see his light go out.
+                state.changed.insert(guard.id.clone());
                 state.seen_ms.insert(guard.account.clone(), now_ms);
             }
             if guard.waits

@@ -257,12 +257,12 @@ pub(super) async fn game(
          <div id=\"board\" class=\"svg\">{board}</div>\n\
          <div class=\"player\" id=\"bottom\"><span class=\"who\">{bottom}</span><span class=\"time\"></span></div>\n\
          <div id=\"waiting\" class=\"waiting\" hidden></div>\n\
-         <div class=\"steps\"><button type=\"button\" id=\"first\" aria-label=\"To the start\">⏮</button>\
-         <button type=\"button\" id=\"back\" aria-label=\"One move back\">◀</button>\
-         <button type=\"button\" id=\"forward\" aria-label=\"One move on\">▶</button>\
-         <button type=\"button\" id=\"last\" aria-label=\"To the last move\">⏭</button>\
-         <button type=\"button\" id=\"now\" class=\"main\" hidden>Back to the game</button></div>\n\
          <p id=\"end\" class=\"end\" role=\"status\"></p>\n\
+         <div class=\"steps\" id=\"steps\" hidden><button type=\"button\" id=\"first\" aria-label=\"To the start\">«</button>\
+         <button type=\"button\" id=\"back\" aria-label=\"One move back\">‹</button>\
+         <button type=\"button\" id=\"forward\" aria-label=\"One move on\">›</button>\
+         <button type=\"button\" id=\"last\" aria-label=\"To the last move\">»</button>\
+         <button type=\"button\" id=\"now\" class=\"main\" hidden>Back to the game</button></div>\n\
          <div id=\"promotion\" class=\"promotion\" role=\"dialog\" aria-label=\"Promote to\" hidden></div>\n\
          </section>\n<section class=\"side\">\n<h1>{title}</h1>\n<div id=\"buttons\" class=\"buttons\"></div>\n\
          <p id=\"net\" class=\"problem\" role=\"status\"></p>\n\

@@ -231,7 +231,9 @@ async fn nobody_gets_advice_while_a_game_is_played() {
     bob.command(&id, "resign").await;
     assert_eq!(Browser::new(&house).post(&path, &[]).await.0, 401);
     let foreign = zoe
-        .request(&path, &[])
+        .http
+        .post(format!("{}{path}", zoe.base))
+        .header("cookie", zoe.cookie.clone().unwrap())
         .header("origin", "http://evil.example");
     assert_eq!(super::client::answer(foreign).await.0, 403);
     assert_eq!(zoe.get("/page/game/zzzzzzzz/analysis").await.0, 404);

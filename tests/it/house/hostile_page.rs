@@ -254,7 +254,7 @@ async fn bodies_beyond_the_limit_and_broken_forms_are_refused() {
         ),
         (
             vec![("with", "device"), ("variant", "fromPosition")],
-            "Which position?",
+            "invalidFen",
         ),
         (
             vec![

@@ -87,7 +87,7 @@ async fn equal_boards_with_unequal_hands_are_no_repetition() {
     let house = House::start(config()).await.unwrap();
     let zoe = Browser::guest(&house, "Zoe").await;
     let fen = "4k1n1/8/8/8/8/8/8/R3K3[N] w - - 0 1";
-    let id = device(&zoe, &[("variant", "crazyhouse"), ("fen", fen)]).await;
+    let id = device(&zoe, &[("variant", "crazyhouse960"), ("fen", fen)]).await;
     let mut page = zoe.watch(&id).await;
     // The board of the start stands there for the third time after sixteen half-moves, but the
     // knight that was in White's hand at first has been in Black's since.

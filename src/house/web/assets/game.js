@@ -251,6 +251,7 @@ function show(next) {
   root.dataset.ply = String(state.moves.length);
   root.dataset.over = String(state.over);
   at("waiting").hidden = true;
+  at("steps").hidden = false;
   at("typed").hidden = !state.color || state.over;
   board.set(state);
   showPlayers();
