@@ -148,6 +148,8 @@ class Page:
 
     def until(self, expression, what=None):
         """Waits until the expression is true, and returns its value."""
+        # An element comes over as an empty object, which Python takes for nothing.
+        expression = f"(() => {{ const value = ({expression}); return value instanceof Element ? true : value; }})()"
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             try:

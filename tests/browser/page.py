@@ -109,7 +109,8 @@ def two_guests_by_link_with_chat_and_reload(stage):
     black.press_button("Play")
     for page in (white, black):
         page.plies(0)
-    assert black.js("document.querySelector('#board svg').dataset.flipped") == "true"
+    # The page was open before its reader had a name: it is told anew who he is.
+    black.until("document.querySelector('#board svg')?.dataset.flipped === 'true'", "Black sits below")
     white.tap("e2", "e4")
     black.plies(1)
     black.drag("e7", "e5")
