@@ -145,7 +145,17 @@ async fn kill_and_resume(kills: u32) -> Vec<Duration> {
         &[("ivory", &ivory), ("ebony", &ebony)],
         true,
     );
-    let start = || home.start_with(&["--set", "log.filter=info"]);
+    // A tenth of a second a move, whatever the machine can do, for all games together: so they last.
+    let start = || {
+        home.start_with(&[
+            "--set",
+            "log.filter=info",
+            "--set",
+            "game.time.max_nodes=0",
+            "--set",
+            "game.time.max_move_s=0.1",
+        ])
+    };
     let mut resumed = Vec::new();
     let mut process = start();
     for round in 0..kills {

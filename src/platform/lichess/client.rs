@@ -568,7 +568,8 @@ impl Client {
             Finished::Accepted(id, Err(failure)) => {
                 if let Some(error) = &failure.error {
                     self.tell_limit(error).await;
-                    if error.recovery() == Recovery::StopAccount && error.own_status() == Some(401) {
+                    if error.recovery() == Recovery::StopAccount && error.own_status() == Some(401)
+                    {
                         return Some(stopped(error));
                     }
                 }
