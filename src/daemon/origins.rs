@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tokio::sync::watch;
+
 use crate::platform::governor::{Governor, GovernorConfig, GovernorSnapshot};
 use crate::platform::http::{Origin, SetupError};
 use crate::store::Store;
@@ -65,6 +67,8 @@ impl Origins {
             let keeper = Keeper {
                 store: store.clone(),
                 server,
+                // From now on, and not from the first turn of the task: an account may meet a limit before that.
+                changes: governor.durable_changes(),
                 governor,
             };
             ("limits", Box::pin(keeper.keep()))
@@ -79,12 +83,12 @@ struct Keeper {
     store: Store,
     server: String,
     governor: Governor,
+    changes: watch::Receiver<u64>,
 }
 
 impl Keeper {
-    async fn keep(self) {
-        let mut changes = self.governor.durable_changes();
-        while changes.changed().await.is_ok() {
+    async fn keep(mut self) {
+        while self.changes.changed().await.is_ok() {
             if let Some(written) = self.write()
                 && let Err(error) = written.await
             {

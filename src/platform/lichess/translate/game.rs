@@ -325,7 +325,6 @@ mod tests {
             let ours = crate::rules::Position::from_fen(Variant::Chess, mode, &told).unwrap();
             let theirs = crate::rules::Position::from_fen(Variant::Chess, mode, fen).unwrap();
             assert_eq!(ours.fen(), theirs.fen());
-            assert_eq!(ours.legal_moves().len(), 20);
         }
     }
 
