@@ -404,6 +404,9 @@ impl<R: Rules> Pos<R> {
             shunned: R::NO_CHECKS.then(|| self.check_info()),
         };
         if guarded {
+            if self.pieces(us, Role::King).none() {
+                return;
+            }
             frame.pinned = self.pinned;
             self.walk_king(kinds, &frame, sink);
             if self.checkers.any() {

@@ -248,7 +248,8 @@ impl<R: Rules> Pos<R> {
         let is_possible = takers
             .squares()
             .any(|from| self.en_passant_is_legal(from, square));
-        if is_possible {
+        // The third check may have been given by this very step, and a game that is over has no capture left.
+        if is_possible && self.ended_by_rule().is_none() {
             self.key ^= zobrist::en_passant(square);
         } else {
             self.en_passant = NONE;
