@@ -1,7 +1,7 @@
 //! The client for internet chess servers: contract points against the fake server, scripts, recordings, hostile input.
 
 #[path = "../support/fake_ics/mod.rs"]
-mod fake_ics;
+pub mod fake_ics;
 
 mod contract_games;
 mod contract_lobby;

@@ -2,9 +2,10 @@
 //! come out. [`client`](super::client) moves them over a socket.
 //!
 //! One value lives as long as the account: it survives reconnections and remembers what the new connection must settle (a
-//! game that was on, whom we told what). It is split by subject: [`login`], [`lobby`] (challenges) and [`seeks`], [`games`]
-//! (the game being played) with [`boards`], [`track`] (its moves) and [`dealings`] (offers, chat, our moves).
+//! game that was on, whom we told what). It is split by subject: [`login`], [`lobby`] (challenges), [`seeks`] and [`adjourned`]
+//! games, [`games`] (the game being played) with [`boards`], [`track`] (its moves) and [`dealings`] (offers, chat, our moves).
 
+mod adjourned;
 mod boards;
 mod dealings;
 mod games;
@@ -32,6 +33,7 @@ use super::timeseal;
 use super::wire::{Channel, ServerLine, Speech, parse};
 use super::{config, translate};
 
+use adjourned::Adjourned;
 use games::{Games, LostGame};
 use lobby::Lobby;
 use login::LoginStep;
@@ -138,6 +140,7 @@ pub struct Protocol {
     round_trip: Option<Duration>,
     kicked_at: Option<Instant>,
     lobby: Lobby,
+    adjourned: Adjourned,
     seeks: Seeks,
     games: Games,
     quiesced: bool,
@@ -172,6 +175,7 @@ impl Protocol {
             round_trip: None,
             kicked_at: None,
             lobby: Lobby::default(),
+            adjourned: Adjourned::default(),
             seeks: Seeks::new(config.seeks.len()),
             games: Games::default(),
             quiesced: false,
@@ -200,6 +204,7 @@ impl Protocol {
         self.ping_misses = 0;
         self.last_line_at = Some(now);
         self.lobby.reset();
+        self.adjourned = Adjourned::default();
         self.seeks.reset();
     }
 
@@ -400,6 +405,7 @@ impl Protocol {
             + self.outbound.waiting()
             + self.outputs.len()
             + self.lobby.len()
+            + self.adjourned.len()
             + self.markers.len()
             + self.computers.len()
     }
@@ -496,7 +502,7 @@ impl Protocol {
             self.note_computer(name);
         } else if text.starts_with("You can \"accept\"") {
             self.challenge_paragraph_ended(now);
-        } else if self.lobby.awaits_names() {
+        } else if self.adjourned.awaits_names() {
             self.adjourned_names(text);
         }
     }
@@ -632,7 +638,7 @@ impl Protocol {
             return;
         }
         self.phase = Phase::Listing;
-        self.lobby.begin_listing();
+        self.adjourned.begin_listing();
         self.outbound.push(Lane::Command, "stored");
         if self.games.lost().is_some() {
             self.outbound.push(Lane::Command, "history");
@@ -664,7 +670,7 @@ impl Protocol {
     }
 
     fn settle(&mut self, lost: LostGame) {
-        let end = self.lobby.fate_of(&lost);
+        let end = self.adjourned.fate_of(&lost);
         self.outputs.push_back(Output::Game {
             id: lost.id.clone(),
             event: GameEvent::Ended(end.clone()),
