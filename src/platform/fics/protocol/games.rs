@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::game::{
-    CommandFailure, CommandKind, GameEnd, GameEvent, GameId, GameRules, GameSource, GameStart, GameState,
-    OfferKind, Offers, Player, PlayerKind, PlayerName, Status,
+    CommandFailure, CommandKind, GameEnd, GameEvent, GameId, GameRules, GameSource, GameStart,
+    GameState, OfferKind, Offers, Player, PlayerKind, PlayerName, Status,
 };
 use crate::lobby::{ChallengeId, OfferedVariant};
 use crate::platform::{AccountEvent, GameNotice, verdict};
@@ -138,7 +138,12 @@ impl Games {
         let running = self.running.take()?;
         let opponent = running.opponent_name().to_owned();
         let sent = running.sent.as_ref().map(|sent| sent.m);
-        let end_with = |m| running.track.as_ref().and_then(|track| track.end_by_rules(m));
+        let end_with = |m| {
+            running
+                .track
+                .as_ref()
+                .and_then(|track| track.end_by_rules(m))
+        };
         self.lost = Some(LostGame {
             opponent,
             color: running.color,
@@ -620,7 +625,10 @@ impl Protocol {
         else {
             return;
         };
-        let by_rules = running.track.as_ref().and_then(|track| track.end_by_rules(None));
+        let by_rules = running
+            .track
+            .as_ref()
+            .and_then(|track| track.end_by_rules(None));
         let end = verdict::complete(translate::game_end(ended), by_rules);
         self.games.finished = Some(Finished {
             id: running.id.clone(),

@@ -343,9 +343,7 @@ impl Protocol {
             trace!("> {}", line.text);
         }
         if self.config.timeseal {
-            let milliseconds = self.connected_at.map_or(0, |at| {
-                u64::try_from(now.duration_since(at).as_millis()).unwrap_or(0)
-            });
+            let milliseconds = self.seal_clock(now);
             if line.seal_answer {
                 return timeseal::answer(milliseconds, &mut self.rng);
             }
@@ -356,11 +354,20 @@ impl Protocol {
         bytes
     }
 
+    /// Our clock as lines are stamped with it. One server reads a stamp of zero as a line without one.
+    fn seal_clock(&self, now: Instant) -> u64 {
+        let elapsed = self
+            .connected_at
+            .map_or(Duration::ZERO, |at| now.duration_since(at));
+        u64::try_from(elapsed.as_millis()).map_or(1, |elapsed| elapsed.saturating_add(1))
+    }
+
     /// What must go out before anything else on a connection, if anything.
     pub fn introduction(&mut self) -> Option<Vec<u8>> {
+        let milliseconds = self.connected_at.map_or(1, |at| self.seal_clock(at));
         self.config
             .timeseal
-            .then(|| timeseal::introduction(0, &mut self.rng))
+            .then(|| timeseal::introduction(milliseconds, &mut self.rng))
     }
 
     /// Asks the server to let us go. Seeks are withdrawn first.

@@ -6,9 +6,7 @@
 
 use crate::game::GameEnd;
 use crate::platform::verdict;
-use crate::rules::{
-    Adjudication, CastlingMode, History, Move, Position, PositionError, Variant,
-};
+use crate::rules::{Adjudication, CastlingMode, History, Move, Position, PositionError, Variant};
 
 use super::super::translate::{self, RookFiles};
 use super::super::wire::{Hand, MoveRow, Style12};

@@ -1,10 +1,12 @@
 //! Item 7: how games end, and what is known of it.
 
-use seneschal::game::{ChatRoom, CommandFailure, CommandKind, GameCommand, GameEvent, GameResult, Termination};
+use seneschal::game::{
+    ChatRoom, CommandFailure, CommandKind, GameCommand, GameEvent, GameResult, Termination,
+};
 use seneschal::rules::Color;
 
-use super::super::fake::{State, Trouble};
 use super::super::fake::game::Offer;
+use super::super::fake::{State, Trouble};
 use super::super::rig::Rig;
 use super::{three_plies, zh};
 
@@ -29,8 +31,7 @@ async fn item_7_every_end_has_the_result_of_the_page() {
         rig.fake.human_ends(&table.id, status);
         let end = table.ended().await;
         assert_eq!((end.result, end.termination), (result, termination));
-        let streaming =
-            |state: &mut State| (!state.is_streaming(&table.id)).then_some(());
+        let streaming = |state: &mut State| (!state.is_streaming(&table.id)).then_some(());
         rig.fake
             .until("the stream to be closed by us", streaming)
             .await;

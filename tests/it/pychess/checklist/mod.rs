@@ -1,4 +1,15 @@
 //! The eight points a PyChess client must keep, each as one or more tests named after it. Every one plays against the fake server.
+//!
+//! | item | what it asks | where |
+//! |---|---|---|
+//! | 1 | types and units of its own | `positions` |
+//! | 2 | the capability header | `challenges` |
+//! | 3 | challenges, guests, declining; the number of games is ours to bound | `challenges`; `lobby_slots` |
+//! | 4 | accepting, the shuffled flag, games never made | `challenges` |
+//! | 5 | position from start and whole list; the variant behind the name | `positions` |
+//! | 6 | a move for the board it was meant for, once, in time | `moves`; `game_session` for the deadline |
+//! | 7 | ends and results, resigning | `ends` |
+//! | 8 | silence, back-off, one stream, lists of running games | `connection`; `daemon_platforms` |
 
 mod challenges;
 mod connection;
