@@ -9,6 +9,7 @@ mod config_load;
 mod daemon_cases;
 mod daemon_deploy;
 mod daemon_laws;
+mod daemon_platforms;
 mod daemon_process;
 mod daemon_rig;
 mod engine_match;
