@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`supervise`] | [`supervise::run`]: the root |
 //! | [`assemble`] | from a configuration to accounts, pool, store |
+//! | `origins` | one governor per server, with its limits on disk |
 //! | [`journal`] | what is on disk before it is acted on |
 //! | [`tapes`] | one thread that writes the tapes of all games |
 //! | [`stats`], [`overhead`] | what is counted and measured |
@@ -23,6 +24,7 @@ mod game_task;
 pub mod house_archive;
 pub mod journal;
 mod lobby_task;
+mod origins;
 pub mod overhead;
 pub mod shutdown;
 pub mod stats;
