@@ -20,7 +20,6 @@ struct Home {
 impl Home {
     /// Accounts `ivory` and `ebony` of a house; the first one challenges if `seeking`.
     fn new(base_url: &str, tokens: &[(&str, &str)], seeking: bool) -> Home {
-        use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().expect("a directory");
         let mut text = format!(
             "[daemon]\nstate_dir = \"{0}/state\"\ndrain_timeout_s = 20\nreconcile_s = 10\n\n[log]\nfilter = \"trace\"\n\n\
@@ -33,9 +32,7 @@ impl Home {
         );
         for (index, (name, token)) in tokens.iter().enumerate() {
             let file = dir.path().join(format!("{name}.token"));
-            std::fs::write(&file, token).expect("a token");
-            let private = std::fs::Permissions::from_mode(0o600);
-            std::fs::set_permissions(&file, private).expect("a mode");
+            write_private(&file, token);
             text.push_str(&format!(
                 "\n[accounts.{name}]\nplatform = \"house\"\nbase_url = \"{base_url}\"\nmatchmaking = {}\ntoken_file = \"{}\"\n",
                 index == 0,
@@ -51,15 +48,7 @@ impl Home {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_seneschal"));
-        command
-            .args(arguments)
-            .arg("--config")
-            .arg(self.path().join("seneschal.toml"))
-            .env_remove("NOTIFY_SOCKET")
-            .env_remove("CREDENTIALS_DIRECTORY")
-            .env_remove("STATE_DIRECTORY");
-        command
+        command(&self.path().join("seneschal.toml"), arguments)
     }
 
     fn start(&self) -> Process {
@@ -79,7 +68,7 @@ impl Home {
             .stderr(log)
             .spawn()
             .expect("the daemon starts");
-        Process { child }
+        Process::of(child)
     }
 
     fn log(&self) -> String {
@@ -87,19 +76,44 @@ impl Home {
     }
 }
 
+/// Our binary with these arguments and this configuration, without what a service manager says.
+pub fn command(config: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seneschal"));
+    command
+        .args(arguments)
+        .arg("--config")
+        .arg(config)
+        .env_remove("NOTIFY_SOCKET")
+        .env_remove("CREDENTIALS_DIRECTORY")
+        .env_remove("STATE_DIRECTORY");
+    command
+}
+
+/// Writes a file that nobody else may read.
+pub fn write_private(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, text).expect("a file");
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(path, private).expect("a mode");
+}
+
 /// A daemon's process; killed if a test ends before it.
-struct Process {
+pub struct Process {
     child: Child,
 }
 
 impl Process {
+    pub fn of(child: Child) -> Process {
+        Process { child }
+    }
+
     fn kill(&mut self) {
         // SIGKILL; a process that is gone already is fine.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 
-    fn terminate(&self) {
+    pub fn terminate(&self) {
         let status = Command::new("kill")
             .args(["-TERM", &self.child.id().to_string()])
             .status()
@@ -107,7 +121,7 @@ impl Process {
         assert!(status.success());
     }
 
-    async fn code(&mut self) -> Option<i32> {
+    pub async fn code(&mut self) -> Option<i32> {
         let ended = async {
             loop {
                 if let Some(status) = self.child.try_wait().expect("a status") {

@@ -51,8 +51,11 @@ impl Root {
         for notice in snapshot.games {
             self.game_started(account, notice);
         }
-        for opponent in snapshot.adjourned {
-            self.command(account, AccountCommand::Resume(opponent));
+        // A game that goes on is a new game to whoever waits for the end of a drain.
+        if !self.shutdown.drain().is_cancelled() {
+            for opponent in snapshot.adjourned {
+                self.command(account, AccountCommand::Resume(opponent));
+            }
         }
         self.tell_lobby(
             account,
