@@ -133,8 +133,8 @@ async fn lose_one(stage: &Stage, account: &str, events: bool, how: Loss, draw: u
     .await
 }
 
-/// Cuts streams at random moments while eight games are on; the resume times, sorted.
-async fn cut_streams(cuts: usize, timing: Timing) -> Vec<Duration> {
+/// Cuts streams at random moments while eight games are on; the resume times, sorted, and what was played meanwhile.
+async fn cut_streams(cuts: usize, timing: Timing) -> (Vec<Duration>, String) {
     let mut stage = Stage::open(quick_house()).await;
     let mut options = long_games(Duration::from_millis(10));
     // Both sides of a game need a slot each.
@@ -160,19 +160,19 @@ async fn cut_streams(cuts: usize, timing: Timing) -> Vec<Duration> {
     stage.expect_no_violations();
     assert_eq!(stats.snapshot().faults, 0);
     assert_eq!(stage.flags(), 0, "a flag fell: a move was lost");
-    println!(
+    let played = format!(
         "{} moves, {} sent again, {} games finished",
         stats.snapshot().moves,
         stats.snapshot().resent,
         stage.house.finished().by_variant.values().sum::<u64>()
     );
     resumed.sort_unstable();
-    resumed
+    (resumed, played)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_streams_lose_no_move_and_double_none() {
-    let resumed = cut_streams(60, Options::default().timing).await;
+    let (resumed, _) = cut_streams(60, Options::default().timing).await;
     let worst = resumed.last().copied().expect("some cuts");
     assert!(worst < Duration::from_secs(20), "{resumed:?}");
 }
@@ -181,10 +181,10 @@ async fn cut_streams_lose_no_move_and_double_none() {
 #[ignore = "a thousand cuts take minutes; run by hand with --ignored --nocapture"]
 async fn a_thousand_cuts_resume_within_a_second_and_a_half() {
     // With the waiting times that are shipped.
-    let resumed = cut_streams(1_000, Timing::default()).await;
+    let (resumed, played) = cut_streams(1_000, Timing::default()).await;
     let p = |hundredths: usize| resumed[(resumed.len() * hundredths).div_ceil(100) - 1];
     println!(
-        "resume of {} cuts: p50 {:?}, p99 {:?}, max {:?}",
+        "resume of {} cuts: p50 {:?}, p99 {:?}, max {:?}; {played}",
         resumed.len(),
         p(50),
         p(99),
