@@ -89,6 +89,15 @@ pub(super) struct House {
     /// Seconds that the opponents play before the house closes with its report
     #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "load")]
     load_for: u64,
+    /// What they ask for in turn, by the house's keys
+    #[arg(
+        long,
+        value_name = "VARIANTS",
+        value_delimiter = ',',
+        default_value = "crazyhouse,capablanca",
+        requires = "load"
+    )]
+    load_variants: Vec<String>,
     #[command(flatten)]
     data: DataDirectory,
 }
@@ -213,6 +222,8 @@ impl House {
             }
         };
         let league = self.league_plan()?;
+        let terms = self.load_variants.iter().map(|key| load_terms(key));
+        let terms = terms.collect::<anyhow::Result<Vec<Terms>>>()?;
         let store = open_store(&self.data.path)?;
         let limits = if self.lichess_limits {
             Limits::lichess()
@@ -236,7 +247,9 @@ impl House {
         let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
         let load = async {
             match self.load {
-                Some(games) => run_load(&house, games, Duration::from_secs(self.load_for)).await,
+                Some(games) => {
+                    run_load(&house, games, terms, Duration::from_secs(self.load_for)).await
+                }
                 None => std::future::pending().await,
             }
         };
@@ -308,7 +321,12 @@ fn analyst(threads: u32) -> anyhow::Result<Option<Arc<dyn Analyst>>> {
 }
 
 /// Plays `games` games at a time against the bots that are online, and prints how fast they answered.
-async fn run_load(house: &HouseHandle, games: usize, time: Duration) -> anyhow::Result<()> {
+async fn run_load(
+    house: &HouseHandle,
+    games: usize,
+    terms: Vec<Terms>,
+    time: Duration,
+) -> anyhow::Result<()> {
     let targets = loop {
         let online = house.hall().online_bots();
         if !online.is_empty() {
@@ -320,21 +338,10 @@ async fn run_load(house: &HouseHandle, games: usize, time: Duration) -> anyhow::
         tokio::time::sleep(Duration::from_millis(200)).await;
     };
     println!("{games} opponents challenge {}", targets.join(", "));
-    let terms = |key: &str| -> anyhow::Result<Terms> {
-        let variant = HouseVariant::from_key(key).context("the variants are on offer")?;
-        Ok(Terms {
-            variant,
-            rated: false,
-            time: TimeControl::clock(300, 3),
-            color: None,
-            fen: None,
-            special: BTreeSet::new(),
-        })
-    };
     let plan = LoadPlan {
         games,
         targets: targets.clone(),
-        terms: vec![terms("crazyhouse")?, terms("capablanca")?],
+        terms,
         seed: 1,
     };
     let stop = CancellationToken::new();
@@ -354,6 +361,24 @@ async fn run_load(house: &HouseHandle, games: usize, time: Duration) -> anyhow::
         }
     }
     Ok(())
+}
+
+fn load_terms(key: &str) -> anyhow::Result<Terms> {
+    let known = HouseVariant::all().filter(|v| *v != HouseVariant::FROM_POSITION);
+    let known: Vec<&str> = known.map(HouseVariant::key).collect();
+    let variant = HouseVariant::from_key(key).filter(|v| known.contains(&v.key()));
+    let variant = variant.with_context(|| {
+        let known = known.join(", ");
+        format!("--load-variants: a house has no variant `{key}`; it has {known}")
+    })?;
+    Ok(Terms {
+        variant,
+        rated: false,
+        time: TimeControl::clock(300, 3),
+        color: None,
+        fen: None,
+        special: BTreeSet::new(),
+    })
 }
 
 impl AccountCommand {

@@ -1,6 +1,5 @@
 //! From a configuration to a daemon that can be run.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,16 +15,14 @@ use crate::engine::{EngineConfig, Pool, PoolConfig, searcher_factory};
 use crate::game::{GamePolicy, PlayerName};
 use crate::lobby::AccountName;
 use crate::platform::fics::{self, FicsConfig, FicsShared};
-use crate::platform::governor::{GovernorConfig, GovernorSnapshot};
-use crate::platform::http::Origin;
 use crate::platform::lichess::{self, LichessConfig, Server};
 use crate::platform::pychess::{self, PychessConfig};
 use crate::platform::{AccountLink, Capabilities};
-use crate::store::records::GovernorState;
 use crate::store::{Store, StoreOptions};
 
+use super::origins::Origins;
 use super::stats::Stats;
-use super::supervise::{AccountSetup, ClientFuture, Companion, Daemon};
+use super::supervise::{AccountSetup, ClientFuture, Daemon};
 use super::tapes::TapeDesk;
 
 /// The engine's name for chat and PGN.
@@ -165,66 +162,6 @@ fn secret_of(
     Ok(secrets::find(&source, |variable| {
         std::env::var(variable).ok()
     })?)
-}
-
-/// The servers in use: accounts of one server share its governor.
-struct Origins {
-    store: Store,
-    by_url: BTreeMap<String, Origin>,
-}
-
-impl Origins {
-    fn new(store: Store) -> Self {
-        Self {
-            store,
-            by_url: BTreeMap::new(),
-        }
-    }
-
-    async fn get(&mut self, base_url: &str, config: GovernorConfig) -> anyhow::Result<Origin> {
-        if let Some(origin) = self.by_url.get(base_url) {
-            return Ok(origin.clone());
-        }
-        let remembered = self.remembered(base_url).await;
-        let origin = Origin::new(base_url, config, remembered.as_ref())?;
-        self.by_url.insert(base_url.to_owned(), origin.clone());
-        Ok(origin)
-    }
-
-    async fn remembered(&self, base_url: &str) -> Option<GovernorSnapshot> {
-        let record = self.store.get::<GovernorState>(base_url, "", 0).await;
-        match record {
-            Ok(record) => serde_json::from_value(record?.value.0).ok(),
-            Err(error) => {
-                tracing::error!(%error, "limits of an earlier run cannot be read");
-                None
-            }
-        }
-    }
-
-    /// One task per server that keeps its limits on disk.
-    fn keepers(self) -> Vec<Companion> {
-        let store = self.store;
-        let keeper = |(base_url, origin): (String, Origin)| -> Companion {
-            let store = store.clone();
-            ("limits", Box::pin(keep_limits(store, base_url, origin)))
-        };
-        self.by_url.into_iter().map(keeper).collect()
-    }
-}
-
-async fn keep_limits(store: Store, base_url: String, origin: Origin) {
-    let mut changes = origin.governor().durable_changes();
-    while changes.changed().await.is_ok() {
-        let snapshot = origin.governor().snapshot();
-        let Ok(value) = serde_json::to_value(&snapshot) else {
-            continue;
-        };
-        let put = store.put(&base_url, "", &GovernorState(value), None, 0);
-        if let Err(error) = put.await {
-            tracing::error!(%error, "limits of the platform are not kept");
-        }
-    }
 }
 
 async fn set_up(

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`supervise`] | [`supervise::run`]: the root |
 //! | [`assemble`] | from a configuration to accounts, pool, store |
+//! | `origins` | one governor per server, with its limits on disk |
 //! | [`journal`] | what is on disk before it is acted on |
 //! | [`tapes`] | one thread that writes the tapes of all games |
 //! | [`house_archive`], [`house_analyst`] | a house's games in the store, and judged by the pool |
@@ -25,6 +26,7 @@ pub mod house_analyst;
 pub mod house_archive;
 pub mod journal;
 mod lobby_task;
+mod origins;
 pub mod overhead;
 pub mod shutdown;
 pub mod stats;

@@ -66,7 +66,7 @@ pub enum Verdict {
 }
 
 /// The rules in their order: first what makes the game impossible, then who, then what, then how much.
-pub const RULES: [Rule; 17] = [
+pub const RULES: [Rule; 18] = [
     Rule {
         name: "drain",
         check: drain,
@@ -134,6 +134,10 @@ pub const RULES: [Rule; 17] = [
     Rule {
         name: "opponent.games",
         check: opponent_games,
+    },
+    Rule {
+        name: "opponent.in_a_row",
+        check: in_a_row,
     },
 ];
 
@@ -397,6 +401,19 @@ fn bot_budget(case: &Case<'_>) -> Option<Objection> {
             object(DeclineReason::Later, reason)
         })
         .flatten()
+}
+
+fn in_a_row(case: &Case<'_>) -> Option<Objection> {
+    let opponent = &case.challenge.opponent.name;
+    let rest = case
+        .memory
+        .rest(case.account, &row_key(&opponent.key()), case.now.wall_ms)?;
+    object(DeclineReason::Later, rest.reason.clone())
+}
+
+/// Where the rest after many games in a row is remembered.
+pub(super) fn row_key(opponent: &str) -> String {
+    format!("row:{opponent}")
 }
 
 fn opponent_games(case: &Case<'_>) -> Option<Objection> {

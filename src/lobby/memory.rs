@@ -60,8 +60,8 @@ pub struct Window {
     pub used: u32,
 }
 
-/// Rests and windows of all accounts. Keys of rests: `player:NAME`, `player:NAME VARIANT SPEED`, `limit:bot-games`,
-/// `limit:challenges`; of windows: `bot-games`, `challenges`, `challenges-minute`, `games:NAME`.
+/// Rests and windows of all accounts. Keys of rests: `player:NAME`, `player:NAME VARIANT SPEED`, `row:NAME`,
+/// `limit:bot-games`, `limit:challenges`; of windows: `bot-games`, `challenges`, `challenges-minute`, `games:NAME`.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     rests: BTreeMap<(AccountName, String), Rest>,

@@ -188,6 +188,8 @@ pub(crate) struct Account {
     next_challenge: Moment,
     /// How much each offer is ahead of or behind its share; see the drawing of offers.
     turns: Vec<i64>,
+    /// Who played the last games, and how many in a row.
+    row: Option<(String, u32)>,
 }
 
 /// The lobby of all accounts.
@@ -227,6 +229,7 @@ impl Lobby {
                 listing: None,
                 next_challenge: Moment::default(),
                 turns: Vec::new(),
+                row: None,
                 terms,
             };
             (state.terms.name.clone(), state)
@@ -504,6 +507,9 @@ impl Lobby {
         let freed = self
             .slots
             .free(|l| &l.account == account && l.holder == holder);
+        for opponent in freed.iter().filter_map(|lease| lease.opponent.as_deref()) {
+            self.count_row(account, opponent, now);
+        }
         for opponent in freed
             .into_iter()
             .filter(|l| l.bot)
@@ -525,6 +531,25 @@ impl Lobby {
                 self.act(account, LobbyAction::Remember(change));
             }
         }
+    }
+
+    /// Counts games with the same opponent in a row; after so many he rests.
+    fn count_row(&mut self, account: &AccountName, opponent: &str, now: Now) {
+        let bound = self.policy.max_games_in_a_row;
+        let state = self.account(account);
+        let before = state.row.take().filter(|(last, _)| last == opponent);
+        let count = before.map_or(1, |(_, count)| count.saturating_add(1));
+        if bound == 0 || count < bound {
+            state.row = Some((opponent.to_owned(), count));
+            return;
+        }
+        let until_ms = now.wall_after(self.policy.rest_after_row);
+        let key = admission::row_key(opponent);
+        let reason = format!("{count} games in a row");
+        let change = self
+            .memory
+            .let_rest(account, &key, until_ms, &reason, 0, now.wall_ms);
+        self.act(account, LobbyAction::Remember(change));
     }
 
     /// Brings everything in line after any event: expired leases, waiting challenges, the queue as told to players.

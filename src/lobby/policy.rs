@@ -23,6 +23,11 @@ pub struct LobbyPolicy {
     pub max_games_per_opponent: u32,
     /// Games with the same bot in 24 hours, whoever challenged; 0 = no bound.
     pub max_bot_games_per_opponent_per_day: u32,
+    /// Games with the same opponent in a row, by any rematch; after them he rests. 0 = no bound, to 1000.
+    pub max_games_in_a_row: u32,
+    /// How long. 0 to 86400 s.
+    #[serde(rename = "rest_after_row_s", with = "seconds")]
+    pub rest_after_row: Duration,
     /// A challenge that is welcome but finds no slot waits so long before it is declined. 0 to 60 s.
     #[serde(rename = "queue_s", with = "seconds")]
     pub queue: Duration,
@@ -41,6 +46,8 @@ impl Default for LobbyPolicy {
             overcommit: 2,
             max_games_per_opponent: 1,
             max_bot_games_per_opponent_per_day: 0,
+            max_games_in_a_row: 0,
+            rest_after_row: Duration::from_secs(600),
             queue: Duration::from_secs(15),
             lease: Duration::from_secs(25),
             accept: AcceptPolicy::default(),
@@ -281,6 +288,9 @@ impl LobbyPolicy {
             self.max_games_per_opponent,
             1..=64,
         );
+        check_range(p, "max_games_in_a_row", self.max_games_in_a_row, 0..=1000);
+        let day = 86_400.0;
+        check_range(p, "rest_after_row_s", s(&self.rest_after_row), 0.0..=day);
         check_range(p, "queue_s", s(&self.queue), 0.0..=60.0);
         check_range(p, "lease_s", s(&self.lease), 5.0..=120.0);
         let accept = &self.accept;

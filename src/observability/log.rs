@@ -1,5 +1,7 @@
 //! The log: lines of text or JSON on standard error.
 
+use std::io::IsTerminal;
+
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -57,7 +59,12 @@ pub fn start(config: &LogConfig) -> Result<(), LogStarted> {
     let registry = tracing_subscriber::registry().with(filter);
     let started = match config.format {
         LogFormat::Text => registry
-            .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
+            .with(
+                tracing_subscriber::fmt::layer()
+                    // Colours are for eyes: in a file or a journal they would stand between key and value.
+                    .with_ansi(wants_colours())
+                    .with_writer(std::io::stderr),
+            )
             .try_init(),
         LogFormat::Json => registry
             .with(
@@ -68,4 +75,10 @@ pub fn start(config: &LogConfig) -> Result<(), LogStarted> {
             .try_init(),
     };
     started.map_err(|_| LogStarted)
+}
+
+/// Standard error is a terminal, and its owner has not asked for plain text.
+fn wants_colours() -> bool {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal() && !plain
 }

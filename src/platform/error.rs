@@ -150,6 +150,9 @@ impl Refusal {
     fn recovery(&self) -> Recovery {
         match self.status {
             429 => self.pause(),
+            // The platform speaks JSON. A page comes from something in front of it (a proxy, a login portal, a wall
+            // against robots) and passes: it says nothing about the token, the game or the request.
+            400..=499 if matches!(self.body, ErrorBody::Html(_)) => self.call.unknown_outcome(),
             401 => Recovery::StopAccount,
             403 => self.forbidden(),
             400 if self.says("only be used with a bot account") => Recovery::StopAccount,
@@ -164,11 +167,9 @@ impl Refusal {
                 (None, Lane::StreamOpen) => Recovery::GiveUpGame,
                 (None, _) => Recovery::GiveUpRequest,
             },
-            404 | 410 => match (self.call.lane, &self.body) {
-                // A page instead of JSON comes from something in front of the platform, and passes.
-                (_, ErrorBody::Html(_)) => self.call.unknown_outcome(),
-                (Lane::StreamOpen, _) => Recovery::GiveUpGame,
-                (Lane::Move | Lane::GameControl, _) => Recovery::Resync,
+            404 | 410 => match self.call.lane {
+                Lane::StreamOpen => Recovery::GiveUpGame,
+                Lane::Move | Lane::GameControl => Recovery::Resync,
                 _ => Recovery::GiveUpRequest,
             },
             // Another stream of ours is still open on the server's side; it ends by itself.
@@ -199,10 +200,9 @@ impl Refusal {
     }
 
     fn forbidden(&self) -> Recovery {
-        match (&self.body, self.call.lane) {
-            (ErrorBody::Html(_), _) => self.call.unknown_outcome(),
+        match self.call.lane {
             _ if self.says("scope") => Recovery::StopAccount,
-            (_, Lane::Profile | Lane::Chat | Lane::ChallengeCreate) => Recovery::GiveUpRequest,
+            Lane::Profile | Lane::Chat | Lane::ChallengeCreate => Recovery::GiveUpRequest,
             _ => Recovery::StopAccount,
         }
     }
@@ -334,10 +334,17 @@ impl PlatformError {
         }
     }
 
-    /// HTTP status of the refusal, if the platform answered.
+    /// HTTP status of the refusal, if something answered: the platform or a proxy in front of it.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.refusal().map(|refusal| refusal.status)
+    }
+
+    /// HTTP status of the refusal, if the platform itself gave it. The page of a proxy is not its word.
+    #[must_use]
+    pub fn own_status(&self) -> Option<u16> {
+        let refusal = self.refusal()?;
+        (!matches!(refusal.body, ErrorBody::Html(_))).then_some(refusal.status)
     }
 }
 
@@ -564,6 +571,12 @@ mod tests {
                 GiveUpGame,
             ),
             (refusal(STREAM, 404, None, "<html>"), Retry),
+            (refusal(STREAM, 400, None, "<html>"), Retry),
+            (refusal(ACCOUNT, 401, None, "<html><title>Log in"), Retry),
+            (refusal(STREAM, 401, None, "<!doctype html>"), Retry),
+            (refusal(MOVE, 401, None, "<html>"), Resync),
+            (refusal(CREATE, 403, None, "<html>"), Resync),
+            (refusal(CHAT, 401, None, "<html>"), GiveUpRequest),
             (refusal(STREAM, 409, None, ""), Retry),
             (refusal(ACCOUNT, 302, None, ""), Retry),
             (

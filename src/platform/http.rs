@@ -90,10 +90,37 @@ impl Origin {
         })
     }
 
+    /// The same server under another base address: connections and governor are shared.
+    ///
+    /// # Errors
+    /// [`SetupError`] for an address that cannot be used, or that is another server's.
+    pub fn at(&self, base_url: &str) -> Result<Origin, SetupError> {
+        let base = parse_base(base_url)?;
+        if base.origin() != self.base.origin() {
+            return Err(SetupError::BaseUrl {
+                url: excerpt(base_url),
+                reason: "another server",
+            });
+        }
+        Ok(Origin {
+            base,
+            client: self.client.clone(),
+            governor: self.governor.clone(),
+        })
+    }
+
     /// Scheme, host and port, as a key for what belongs to the server.
     #[must_use]
     pub fn key(&self) -> String {
         self.base.origin().ascii_serialization()
+    }
+
+    /// The key of the server at a base address.
+    ///
+    /// # Errors
+    /// [`SetupError`] for an address that cannot be used.
+    pub fn server_of(base_url: &str) -> Result<String, SetupError> {
+        Ok(parse_base(base_url)?.origin().ascii_serialization())
     }
 
     /// The governor of all requests to this server.

@@ -41,6 +41,7 @@ pub mod http;
 pub mod lichess;
 pub mod ndjson;
 pub mod pychess;
+pub mod verdict;
 
 use std::time::Duration;
 

@@ -19,6 +19,14 @@ pub struct CheckInfo<R: Rules> {
     active: bool,
 }
 
+impl<R: Rules> CheckInfo<R> {
+    /// Square of the enemy king.
+    #[inline(always)]
+    pub(super) fn king(&self) -> u8 {
+        self.king
+    }
+}
+
 impl<R: Rules> Pos<R> {
     /// Where checks can be given from.
     #[must_use]

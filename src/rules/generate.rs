@@ -3,6 +3,7 @@
 //! The same walk serves lists and counts through [`Sink`]: counting a set of destinations is one instruction.
 
 use super::bits::Bits;
+use super::checks::CheckInfo;
 use super::geometry::Geometry;
 use super::moves::{Move, MoveList};
 use super::pos::{BitsOf, EMPTY, Pos};
@@ -161,6 +162,15 @@ impl Kinds {
         quiets: true,
         drops: false,
     };
+    /// The same without captures.
+    #[must_use]
+    pub const fn without_captures(self) -> Self {
+        Self {
+            captures: false,
+            ..self
+        }
+    }
+
     /// Drops only.
     pub const DROPS: Self = Self {
         captures: false,
@@ -183,12 +193,11 @@ struct Frame<R: Rules> {
     movers: BitsOf<R>,
     /// The king must not be left attacked, and masks can tell.
     guarded: bool,
+    /// Checks that must not be given.
+    shunned: Option<CheckInfo<R>>,
 }
 
 impl<R: Rules> Pos<R> {
-    /// Whether masks do not decide legality: explosions and forbidden checks are tried on a copy.
-    const TRIED: bool = R::ATOMIC || R::NO_CHECKS;
-
     /// Appends every legal move.
     #[inline]
     pub fn legal_moves(&self, list: &mut MoveList) {
@@ -203,30 +212,45 @@ impl<R: Rules> Pos<R> {
             return;
         }
         if R::MUST_CAPTURE {
-            let others = Kinds {
-                captures: false,
-                ..kinds
-            };
             let before = list.len();
             self.walk(Kinds::CAPTURES, R::G::FULL, list);
             if list.len() == before {
-                self.walk(others, R::G::FULL, list);
+                self.walk(kinds.without_captures(), R::G::FULL, list);
             } else if !kinds.captures {
                 list.truncate(before);
             }
             return;
         }
-        self.walk(kinds, R::G::FULL, list);
-        if Self::TRIED {
-            list.retain(|m| self.survives(m));
+        if R::ATOMIC {
+            // Masks decide about everything but captures, which explode and are weighed one by one.
+            if kinds.captures {
+                let before = list.len();
+                self.walk(Kinds::CAPTURES, R::G::FULL, list);
+                if list.len() > before {
+                    list.retain(|m| self.explosion_is_legal(m));
+                }
+            }
+            self.walk(kinds.without_captures(), R::G::FULL, list);
+            return;
         }
+        self.walk(kinds, R::G::FULL, list);
+        if self.has_racing_pawns() {
+            let info = self.check_info();
+            list.retain(|m| !self.gives_check(m, &info));
+        }
+    }
+
+    /// Whether checks by pawns must be weeded out one by one: racing kings, from a set-up position with pawns.
+    #[inline(always)]
+    fn has_racing_pawns(&self) -> bool {
+        R::NO_CHECKS && self.role(Role::Pawn).any()
     }
 
     /// Number of legal moves.
     #[inline]
     #[must_use]
     pub fn count_legal(&self) -> u64 {
-        if Self::TRIED || R::MUST_CAPTURE {
+        if R::MUST_CAPTURE || self.has_racing_pawns() {
             let mut list = MoveList::new();
             self.legal_moves(&mut list);
             return list.len() as u64;
@@ -235,6 +259,13 @@ impl<R: Rules> Pos<R> {
             return 0;
         }
         let mut counter = Counter(0);
+        if R::ATOMIC {
+            self.walk(Kinds::ALL.without_captures(), R::G::FULL, &mut counter);
+            let mut list = MoveList::new();
+            self.walk(Kinds::CAPTURES, R::G::FULL, &mut list);
+            let legal = list.into_iter().filter(|&&m| self.explosion_is_legal(m));
+            return counter.0 + legal.count() as u64;
+        }
         self.walk(Kinds::ALL, R::G::FULL, &mut counter);
         counter.0
     }
@@ -280,12 +311,20 @@ impl<R: Rules> Pos<R> {
             wanted: m,
             found: false,
         };
+        let kinds = match (R::ATOMIC, is_capture) {
+            (true, true) => Kinds::CAPTURES,
+            (true, false) => Kinds::ALL.without_captures(),
+            (false, _) => Kinds::ALL,
+        };
         let kinds = Kinds {
             drops: false,
-            ..Kinds::ALL
+            ..kinds
         };
         self.walk(kinds, mover, &mut finder);
-        finder.found && (is_capture || !self.must_capture()) && (!Self::TRIED || self.survives(m))
+        finder.found
+            && (is_capture || !self.must_capture())
+            && (!R::ATOMIC || !is_capture || self.explosion_is_legal(m))
+            && !(self.has_racing_pawns() && self.gives_check(m, &self.check_info()))
     }
 
     fn drop_is_legal(&self, m: Move) -> bool {
@@ -315,21 +354,44 @@ impl<R: Rules> Pos<R> {
         targets
     }
 
-    /// Tries a move on a copy, for rules that masks cannot express.
-    pub(super) fn survives(&self, m: Move) -> bool {
-        let mut next = *self;
-        next.play(m);
-        if R::NO_CHECKS {
-            return next.checkers.none();
+    /// Whether a capture by explosion leaves the own king standing and unattacked, or blows up the other one.
+    pub(super) fn explosion_is_legal(&self, m: Move) -> bool {
+        let us = self.turn;
+        let tables = Self::tables();
+        let bit = BitsOf::<R>::of;
+        let occupied = self.occupied();
+        let mut victims = (tables.king(m.to()) & occupied & !self.role(Role::Pawn))
+            | bit(m.to())
+            | bit(m.from(R::G::FILES, us));
+        if m.is_en_passant() {
+            victims |= bit(self.passed_square(m.to()));
         }
-        next.king_survived(self.turn)
+        if (victims & self.pieces(us, Role::King)).any() {
+            return false;
+        }
+        let enemy_king = self.pieces(!us, Role::King);
+        if (victims & enemy_king).any() {
+            return true;
+        }
+        let king = self.king(us);
+        (tables.king(king) & enemy_king).any()
+            || !self.is_attacked(king, !us, occupied & !victims, victims)
+    }
+
+    /// Where the pawn stands that an en-passant capture on `square` takes.
+    #[inline(always)]
+    pub(super) fn passed_square(&self, square: u8) -> u8 {
+        match self.turn {
+            Color::White => square - R::G::FILES,
+            Color::Black => square + R::G::FILES,
+        }
     }
 
     /// Walks all moves of some kinds by some pieces into a sink.
     #[inline(always)]
     pub(super) fn walk<S: Sink<R>>(&self, kinds: Kinds, movers: BitsOf<R>, sink: &mut S) {
         let us = self.turn;
-        let guarded = R::is_royal(us) && !R::ATOMIC;
+        let guarded = R::is_royal(us) && !(R::ATOMIC && kinds.captures);
         let mut frame = Frame::<R> {
             us,
             own: self.side(us),
@@ -339,8 +401,12 @@ impl<R: Rules> Pos<R> {
             pinned: BitsOf::<R>::EMPTY,
             movers,
             guarded,
+            shunned: R::NO_CHECKS.then(|| self.check_info()),
         };
         if guarded {
+            if self.pieces(us, Role::King).none() {
+                return;
+            }
             frame.pinned = self.pinned;
             self.walk_king(kinds, &frame, sink);
             if self.checkers.any() {
@@ -381,11 +447,32 @@ impl<R: Rules> Pos<R> {
         let occupied = frame.occupied ^ BitsOf::<R>::of(king);
         let mut targets = BitsOf::<R>::EMPTY;
         for square in candidates.squares() {
-            if !self.is_attacked(square, !frame.us, occupied, BitsOf::<R>::EMPTY) {
+            if self.beside_enemy_king(square)
+                || !self.is_attacked(square, !frame.us, occupied, BitsOf::<R>::EMPTY)
+            {
                 targets |= BitsOf::<R>::of(square);
             }
         }
-        sink.moves(king, targets);
+        sink.moves(king, targets & Self::not_shunned(frame, Role::King, king));
+    }
+
+    /// Atomic: kings side by side are safe, since taking the one would explode the other.
+    #[inline(always)]
+    fn beside_enemy_king(&self, square: u8) -> bool {
+        R::ATOMIC && (Self::tables().king(square) & self.pieces(!self.turn, Role::King)).any()
+    }
+
+    /// Squares to which a piece may go without giving a check that is forbidden.
+    #[inline(always)]
+    fn not_shunned(frame: &Frame<R>, role: Role, from: u8) -> BitsOf<R> {
+        let Some(info) = &frame.shunned else {
+            return R::G::FULL;
+        };
+        let free = R::G::FULL & !info.squares[role.index()];
+        if info.discoverers.has(from) {
+            return free & Self::tables().through(info.king(), from);
+        }
+        free
     }
 
     #[inline(always)]
@@ -397,7 +484,8 @@ impl<R: Rules> Pos<R> {
         let own = frame.own & frame.movers;
         let free = own & !frame.pinned;
         for from in (self.role(Role::Knight) & free).squares() {
-            sink.moves(from, Self::tables().knight(from) & wanted);
+            let free = Self::not_shunned(frame, Role::Knight, from);
+            sink.moves(from, Self::tables().knight(from) & wanted & free);
         }
         self.walk_sliders(Role::Bishop, own, wanted, frame, sink);
         self.walk_sliders(Role::Rook, own, wanted, frame, sink);
@@ -431,7 +519,7 @@ impl<R: Rules> Pos<R> {
             if frame.pinned.has(from) {
                 targets &= Self::tables().through(self.king(frame.us), from);
             }
-            sink.moves(from, targets);
+            sink.moves(from, targets & Self::not_shunned(frame, role, from));
         }
     }
 
@@ -547,7 +635,7 @@ impl<R: Rules> Pos<R> {
             return false;
         }
         let is_safe = |square: u8, occupied: BitsOf<R>| {
-            (R::ATOMIC && (tables.king(square) & self.pieces(!us, Role::King)).any())
+            self.beside_enemy_king(square)
                 || !self.is_attacked(square, !us, occupied, BitsOf::<R>::EMPTY)
         };
         let without_king = occupied ^ bit(king);

@@ -175,10 +175,7 @@ impl<R: Rules> Pos<R> {
             self.capture(captured, to);
         } else if m.is_en_passant() {
             is_capture = true;
-            let passed = match us {
-                Color::White => to - R::G::FILES,
-                Color::Black => to + R::G::FILES,
-            };
+            let passed = self.passed_square(to);
             self.capture(self.board[passed as usize], passed);
         }
         self.take(code, from);
@@ -251,7 +248,8 @@ impl<R: Rules> Pos<R> {
         let is_possible = takers
             .squares()
             .any(|from| self.en_passant_is_legal(from, square));
-        if is_possible {
+        // The third check may have been given by this very step, and a game that is over has no capture left.
+        if is_possible && self.ended_by_rule().is_none() {
             self.key ^= zobrist::en_passant(square);
         } else {
             self.en_passant = NONE;
@@ -264,35 +262,14 @@ impl<R: Rules> Pos<R> {
         if !R::is_royal(us) {
             return true;
         }
-        let passed = match us {
-            Color::White => square - R::G::FILES,
-            Color::Black => square + R::G::FILES,
-        };
         if R::ATOMIC {
-            let mut next = *self;
-            next.play(Move::en_passant(from, square));
-            return next.king_survived(us);
+            return self.explosion_is_legal(Move::en_passant(from, square));
         }
-        let victim = BitsOf::<R>::of(passed);
+        let victim = BitsOf::<R>::of(self.passed_square(square));
         let occupied = (self.occupied() ^ BitsOf::<R>::of(from) ^ victim) | BitsOf::<R>::of(square);
         if R::NO_CHECKS {
             return true;
         }
         !self.is_attacked(self.king(us), !us, occupied, victim)
-    }
-
-    /// Atomic: whether the king of the side that has just moved stands and is not attacked, or the other king is gone.
-    pub(super) fn king_survived(&self, mover: Color) -> bool {
-        let king_set = self.pieces(mover, Role::King);
-        if king_set.none() {
-            return false;
-        }
-        let enemy_king = self.pieces(!mover, Role::King);
-        if enemy_king.none() {
-            return true;
-        }
-        let king = king_set.lsb();
-        (Self::tables().king(king) & enemy_king).any()
-            || !self.is_attacked(king, !mover, self.occupied(), BitsOf::<R>::EMPTY)
     }
 }

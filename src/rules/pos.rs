@@ -304,7 +304,8 @@ impl<R: Rules> Pos<R> {
             return;
         }
         let king_set = self.pieces(us, Role::King);
-        if R::ATOMIC && king_set.none() {
+        if king_set.none() {
+            // Exploded, or taken in a position that only counting tools accept.
             return;
         }
         let king = king_set.lsb();

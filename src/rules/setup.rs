@@ -435,10 +435,17 @@ impl<R: Rules> Pos<R> {
         if !R::is_royal(them) {
             return Ok(());
         }
-        let mut mirrored = *self;
-        mirrored.turn = them;
-        mirrored.update_checks();
-        if mirrored.checkers.any() {
+        // In atomic, kings side by side are safe, which only the update of checks knows.
+        let is_attacked = if R::ATOMIC {
+            let mut mirrored = *self;
+            mirrored.turn = them;
+            mirrored.update_checks();
+            mirrored.checkers.any()
+        } else {
+            let king = self.king(them);
+            self.is_attacked(king, self.turn, self.occupied(), BitsOf::<R>::EMPTY)
+        };
+        if is_attacked {
             return Err(if R::NO_CHECKS {
                 PositionError::CheckForbidden { color: them }
             } else {
@@ -472,7 +479,7 @@ impl<R: Rules> Pos<R> {
         let is_possible = takers
             .squares()
             .any(|from| self.en_passant_is_legal(from, square.0));
-        if is_possible {
+        if is_possible && self.ended_by_rule().is_none() {
             self.en_passant = square.0;
             self.key ^= zobrist::en_passant(square.0);
         }

@@ -1,5 +1,5 @@
-//! Cases from public bug reports, replayed on a house with its fault plan. What concerns only the session or the lobby is in
-//! their own scripts; here is what needs HTTP.
+//! Cases from public bug reports, replayed on a house with its fault plan: group A, and of the others what is about HTTP.
+//! The rest of group B is in `daemon_cases_lobby`, of group C in `daemon_cases_game`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,48 +13,11 @@ use seneschal::house::violation::ViolationKind;
 use seneschal::rules::History;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::daemon_rig::{Options, PATIENCE, Stage, form, play_first_moves, quick_house};
+use crate::daemon_rig::{
+    Options, PATIENCE, Stage, answer, at, count, form, of, plan, play_first_moves, quick_house,
+    seeking, stage_with, until,
+};
 use crate::house::client::status;
-
-fn at(on: Endpoint, when: When, effect: Effect) -> Fault {
-    Fault {
-        on: Some(on),
-        account: None,
-        line: None,
-        when,
-        limit: None,
-        effect,
-    }
-}
-
-fn plan(faults: Vec<Fault>) -> FaultPlan {
-    FaultPlan { seed: 1, faults }
-}
-
-async fn stage_with(faults: Vec<Fault>) -> Stage {
-    let mut config = quick_house();
-    config.faults = plan(faults);
-    Stage::open(config).await
-}
-
-fn seeking() -> Options {
-    let mut options = Options {
-        users: vec![("Robot", true)],
-        ..Options::default()
-    };
-    options.matchmaking.enabled = true;
-    options
-}
-
-/// Challenges that the house got from the robot.
-fn pending(stage: &Stage) -> usize {
-    stage
-        .house
-        .faults_struck()
-        .iter()
-        .map(|&n| n as usize)
-        .sum()
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn c01_our_daily_limit_bars_bots_both_ways_and_lets_people_in() {
@@ -68,18 +31,18 @@ async fn c01_our_daily_limit_bars_bots_both_ways_and_lets_people_in() {
     let mut events = other.events().await;
     let daemon = stage.run(&seeking()).await;
     let asked = async {
-        while pending(&stage) == 0 {
+        while stage.struck() == 0 {
             sleep(Duration::from_millis(20)).await;
         }
     };
     timeout(PATIENCE, asked).await.expect("one challenge");
     sleep(Duration::from_secs(3)).await;
-    assert_eq!(pending(&stage), 1, "no second challenge");
+    assert_eq!(stage.struck(), 1, "no second challenge");
     // The limit survives a restart.
     daemon.stop().await;
     let daemon = stage.run(&seeking()).await;
     sleep(Duration::from_secs(3)).await;
-    assert_eq!(pending(&stage), 1, "not after a restart either");
+    assert_eq!(stage.struck(), 1, "not after a restart either");
     stage
         .house
         .set_faults(FaultPlan::default())
@@ -157,7 +120,7 @@ async fn c03_c04_limits_without_a_body_and_on_streams_leave_running_games_alone(
     let last = play_first_moves(&anna, &game, usize::MAX).await;
     assert_ne!(status(&last), "outoftime");
     // One try for each of the two, and then a minute of rest.
-    assert!(pending(&stage) <= 3, "{:?}", stage.house.faults_struck());
+    assert!(stage.struck() <= 3, "{:?}", stage.house.faults_struck());
     let report = daemon.stop().await;
     assert!(report.is_clean(), "{report:?}");
     assert_eq!(
@@ -167,6 +130,43 @@ async fn c03_c04_limits_without_a_body_and_on_streams_leave_running_games_alone(
             .count(ViolationKind::IgnoredRateLimit),
         0
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn c04_the_same_words_as_a_line_on_an_open_stream_count_as_a_failed_opening() {
+    let mut stage = Stage::open(quick_house()).await;
+    let anna = stage.player("Anna", AccountKind::Bot).await;
+    let daemon = stage.run(&Options::default()).await;
+    let game = stage
+        .begin(&anna, "robot", &form("crazyhouse", "120", "1"))
+        .await;
+    let words = r#"{"error":"Please don't poll this endpoint, it is intended to be streamed."}"#;
+    let insert = Effect::Insert {
+        line: words.to_owned(),
+    };
+    stage.set_faults(vec![
+        of("robot", at(Endpoint::EventStream, When::Nth(1), insert)),
+        of("robot", count(Endpoint::Playing)),
+    ]);
+    // Some event brings the line along.
+    let bert = stage.player("Bert", AccountKind::Human).await;
+    bert.challenge("robot", &form("crazyhouse", "60", "0"))
+        .await;
+    until("the line", || stage.house.faults_struck()[0] == 1).await;
+    let events = || {
+        stage
+            .house
+            .hall()
+            .stream_controls("robot", true, false)
+            .len()
+    };
+    until("the end of the stream", || events() == 0).await;
+    // A minute of rest for the event stream, and not a second for the game.
+    let last = play_first_moves(&anna, &game, 20).await;
+    assert_ne!(status(&last), "outoftime");
+    assert_eq!(events(), 0);
+    assert!(daemon.stop().await.is_clean());
+    stage.expect_no_violations();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -191,7 +191,7 @@ async fn c05_a_limit_on_a_move_delays_that_move_and_loses_nothing() {
             .await;
         let last = play_first_moves(&anna, &game, 24).await;
         assert_ne!(status(&last), "outoftime", "{shape:?}");
-        assert!(pending(&stage) >= 2, "{shape:?}");
+        assert!(stage.struck() >= 2, "{shape:?}");
         daemon.stop().await;
         stage.expect_no_violations();
     }
@@ -208,7 +208,7 @@ async fn c06_a_slow_answer_to_a_challenge_brings_no_second_one() {
         .await
         .expect("a challenge");
     sleep(Duration::from_secs(8)).await;
-    assert_eq!(pending(&stage), 1);
+    assert_eq!(stage.struck(), 1);
     daemon.stop().await;
     stage.expect_no_violations();
 }
@@ -233,7 +233,7 @@ async fn c07_a_chat_that_always_fails_delays_no_move() {
         begun.elapsed()
     );
     // Two greetings, each with at most one retry.
-    assert!(pending(&stage) <= 4, "{:?}", stage.house.faults_struck());
+    assert!(stage.struck() <= 4, "{:?}", stage.house.faults_struck());
     daemon.stop().await;
     stage.expect_no_violations();
 }
@@ -272,11 +272,32 @@ async fn c08_an_accept_that_fails_frees_its_slot() {
         assert_eq!(limited, 0, "{:?}", stage.house.violations());
         assert!(!daemon.is_over());
         if !started {
-            let struck = pending(&stage);
+            let struck = stage.struck();
             assert!(struck <= 2, "{struck} accepts ran into the limit");
         }
         daemon.stop().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn c09_terms_that_the_platform_never_takes_are_dropped_and_nobody_is_blamed() {
+    let refusal = answer(400, r#"{"clock.limit":["Invalid value"]}"#);
+    let mut stage = stage_with(vec![at(Endpoint::ChallengeCreate, When::Nth(1), refusal)]).await;
+    let other = stage.player("Otherbot", AccountKind::Bot).await;
+    let mut events = other.events().await;
+    let daemon = stage.run(&seeking()).await;
+    for _ in 0..3 {
+        let asked = timeout(PATIENCE, events.json_of("challenge")).await;
+        let asked = asked.expect("the same opponent is asked, on other terms");
+        assert_eq!(asked["challenge"]["variant"]["key"], "capablanca");
+        let id = asked["challenge"]["id"].as_str().expect("an id").to_owned();
+        other
+            .post(&format!("/api/challenge/{id}/accept"), &[])
+            .await;
+    }
+    assert_eq!(stage.struck(), 1);
+    daemon.stop().await;
+    stage.expect_no_violations();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -375,7 +396,7 @@ async fn c27_streams_that_end_break_or_fall_silent_are_opened_again() {
         let last = play_first_moves(&anna, &game, 20).await;
         assert_ne!(status(&last), "outoftime", "{effect:?}");
         assert!(
-            pending(&stage) >= 3,
+            stage.struck() >= 3,
             "{effect:?}: {:?}",
             stage.house.faults_struck()
         );
@@ -505,7 +526,7 @@ async fn c34_unknown_lines_and_long_chat_are_harmless() {
     let insert = |line: &str| Effect::Insert {
         line: line.to_owned(),
     };
-    let mut stage = stage_with(vec![
+    let lines = vec![
         at(
             Endpoint::GameStream,
             When::Every(3),
@@ -526,8 +547,10 @@ async fn c34_unknown_lines_and_long_chat_are_harmless() {
             When::Nth(3),
             insert(r#"{"type":"newThing"}"#),
         ),
-    ])
-    .await;
+    ];
+    // Only the robot's streams: the test's own player expects nothing of the kind.
+    let lines = lines.into_iter().map(|fault| of("robot", fault)).collect();
+    let mut stage = stage_with(lines).await;
     let anna = stage.player("Anna", AccountKind::Bot).await;
     let mut options = Options::default();
     options.game.chat.enabled = true;

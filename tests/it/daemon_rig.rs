@@ -8,15 +8,22 @@ use secrecy::SecretString;
 use seneschal::daemon::tapes::TapeDesk;
 use seneschal::daemon::{AccountSetup, Daemon, RunReport, Shutdown, Stats, run};
 use seneschal::engine::pool::SearcherFactory;
-use seneschal::engine::{EngineConfig, Pool, PoolConfig, searcher_factory};
+use seneschal::engine::{
+    EngineConfig, Pool, PoolConfig, ReportOrigin, SearchInfo, SearchLimits, SearchReport, Searcher,
+    StopFlag, searcher_factory,
+};
 use seneschal::game::GamePolicy;
 use seneschal::house::account::{AccountKind, Scopes};
+use seneschal::house::endpoint::Endpoint;
+use seneschal::house::fault::{Effect, Fault, FaultPlan, When};
+use seneschal::house::variant::HouseVariant;
 use seneschal::house::{House, HouseConfig, HouseHandle};
 use seneschal::lobby::{AccountName, LobbyPolicy, MatchmakingPolicy, Offer};
 use seneschal::platform::http::Origin;
 use seneschal::platform::lichess::{
     LichessConfig, Server, Shared, Timing, capabilities, connect, governor_config,
 };
+use seneschal::rules::{History, Position};
 use seneschal::store::{Store, StoreOptions};
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -210,6 +217,40 @@ impl Stage {
         assert_eq!(violations.total(), 0, "{latest:#?}");
     }
 
+    /// How often the faults of the plan have struck, all together.
+    pub fn struck(&self) -> u32 {
+        self.house.faults_struck().iter().sum()
+    }
+
+    /// Replaces the fault plan.
+    pub fn set_faults(&self, faults: Vec<Fault>) {
+        self.house.set_faults(plan(faults)).expect("a plan");
+    }
+
+    /// Waits until the account's event stream is open.
+    pub async fn online(&self, account: &str) {
+        let open = || self.house.hall().stream_controls(account, true, false);
+        until("the event stream", || !open().is_empty()).await;
+    }
+
+    /// Open game streams of these accounts.
+    pub fn game_streams(&self, accounts: &[&str]) -> usize {
+        let of = |account: &&str| {
+            self.house
+                .hall()
+                .stream_controls(account, false, true)
+                .len()
+        };
+        accounts.iter().map(of).sum()
+    }
+
+    /// Finished games in which a flag fell.
+    pub fn flags(&self) -> usize {
+        let finished = self.house.finished();
+        let fell = finished.latest.iter().filter(|g| g.status == "outoftime");
+        fell.count()
+    }
+
     /// Waits until so many games are over that were not aborted.
     pub async fn finished(&self, games: u64) {
         let done = async {
@@ -295,6 +336,65 @@ impl Running {
     }
 }
 
+/// Plays a script, or some legal move where the script says nothing or what cannot be played. Needs no processor, so that
+/// a test with many games tests the daemon and not the machine.
+#[derive(Debug)]
+struct Scripted {
+    moves: Vec<String>,
+    pause: Duration,
+}
+
+impl Searcher for Scripted {
+    fn search(
+        &mut self,
+        history: &History,
+        limits: &SearchLimits,
+        _: &StopFlag,
+        _: &mut dyn FnMut(&SearchInfo),
+    ) -> SearchReport {
+        let until = std::time::Instant::now() + self.pause;
+        while let Some(left) = until.checked_duration_since(std::time::Instant::now()) {
+            std::thread::park_timeout(left);
+        }
+        let (position, ply) = (history.position(), history.moves().len());
+        let legal = position.legal_moves();
+        let written = self.moves.get(ply).and_then(|m| position.parse_uci(m).ok());
+        let best = written.unwrap_or_else(|| {
+            let allowed = |m: &&seneschal::rules::Move| {
+                limits.search_moves.is_empty() || limits.search_moves.contains(m)
+            };
+            let allowed: Vec<_> = legal.iter().filter(allowed).collect();
+            // Spread out, so that games differ and do not repeat themselves to a draw at once.
+            let key = history.keys().last().copied().unwrap_or_default() as usize;
+            *allowed[key % allowed.len()]
+        });
+        SearchReport::without_search(best, ReportOrigin::Search, Duration::ZERO)
+    }
+
+    fn new_game(&mut self) {}
+}
+
+/// Searchers that play these moves, from the first ply of the game on, and see no advantage for anybody.
+pub fn scripted(moves: &str) -> SearcherFactory {
+    searchers(moves, Duration::ZERO)
+}
+
+/// Searchers that play some legal move after this pause. All games share one thread, so that this is the pace of all of
+/// them together.
+pub fn paced(pause: Duration) -> SearcherFactory {
+    searchers("", pause)
+}
+
+fn searchers(moves: &str, pause: Duration) -> SearcherFactory {
+    let moves: Vec<String> = moves.split_whitespace().map(str::to_owned).collect();
+    Arc::new(move || {
+        Box::new(Scripted {
+            moves: moves.clone(),
+            pause,
+        })
+    })
+}
+
 /// A house with short pauses and no limits.
 pub fn quick_house() -> HouseConfig {
     HouseConfig {
@@ -310,6 +410,8 @@ pub async fn play_first_moves(player: &Bot, game: &str, plies: usize) -> Value {
     let full = lines.expect("gameFull").await;
     let white = full["white"]["id"] == player.name.to_lowercase();
     let variant = full["variant"]["key"].as_str().expect("a key").to_owned();
+    let start = full["initialFen"].as_str().filter(|fen| *fen != "startpos");
+    let start = start.map(str::to_owned);
     let mut state = full["state"].clone();
     let begun = Instant::now();
     loop {
@@ -325,8 +427,8 @@ pub async fn play_first_moves(player: &Bot, game: &str, plies: usize) -> Value {
         if moves.len() >= plies {
             return state;
         }
-        if moves.len().is_multiple_of(2) == white {
-            let position = replay(&variant, &moves);
+        let position = replay(&variant, start.as_deref(), &moves);
+        if (position.turn() == seneschal::rules::Color::White) == white {
             let legal = position.legal_moves();
             if let Some(&m) = legal.first() {
                 player.try_play(game, &position.uci(m)).await;
@@ -336,21 +438,85 @@ pub async fn play_first_moves(player: &Bot, game: &str, plies: usize) -> Value {
     }
 }
 
-/// The position after these moves from the start of a variant of Lichess's or the house's name.
-pub fn replay(key: &str, moves: &[&str]) -> seneschal::rules::Position {
-    let variant = match key {
-        "standard" => seneschal::rules::Variant::Chess,
-        "threeCheck" => seneschal::rules::Variant::ThreeCheck,
-        "kingOfTheHill" => seneschal::rules::Variant::KingOfTheHill,
-        "racingKings" => seneschal::rules::Variant::RacingKings,
-        other => seneschal::game::words::variant::parse(other).expect("a variant"),
+/// The position after these moves, from this start or the variant's own, in a variant of the house's name.
+pub fn replay(key: &str, start: Option<&str>, moves: &[&str]) -> Position {
+    let variant = HouseVariant::from_key(key).expect("a variant of the house");
+    let mut position = match start {
+        Some(fen) => {
+            Position::from_fen(variant.rules(), variant.castling_mode(), fen).expect("a FEN")
+        }
+        None => Position::start(variant.rules()),
     };
-    let mut position = seneschal::rules::Position::start(variant);
     for word in moves {
         let m = position.parse_uci(word).expect("a legal move");
         position.play_unchecked(m);
     }
     position
+}
+
+/// A fault at an endpoint, whoever asks.
+pub fn at(on: Endpoint, when: When, effect: Effect) -> Fault {
+    Fault {
+        on: Some(on),
+        account: None,
+        line: None,
+        when,
+        limit: None,
+        effect,
+    }
+}
+
+/// The same for one account only.
+pub fn of(account: &str, fault: Fault) -> Fault {
+    Fault {
+        account: Some(account.to_owned()),
+        ..fault
+    }
+}
+
+/// These faults in their order.
+pub fn plan(faults: Vec<Fault>) -> FaultPlan {
+    FaultPlan { seed: 1, faults }
+}
+
+/// A refusal, or any other answer, in place of what the house would do.
+pub fn answer(status: u16, body: &str) -> Effect {
+    Effect::Answer {
+        status,
+        body: body.to_owned(),
+    }
+}
+
+/// Counts requests and changes nothing.
+pub fn count(on: Endpoint) -> Fault {
+    at(on, When::Always, Effect::Delay { ms: 0 })
+}
+
+/// A quick house with a fault plan.
+pub async fn stage_with(faults: Vec<Fault>) -> Stage {
+    let mut config = quick_house();
+    config.faults = plan(faults);
+    Stage::open(config).await
+}
+
+/// One account that challenges whoever is online.
+pub fn seeking() -> Options {
+    let mut options = Options {
+        users: vec![("Robot", true)],
+        ..Options::default()
+    };
+    options.matchmaking.enabled = true;
+    options
+}
+
+/// Waits for something that can only be looked at.
+pub async fn until(what: &str, mut done: impl FnMut() -> bool) -> Duration {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < 2 * PATIENCE, "waited in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    begun.elapsed()
 }
 
 /// A form for a challenge of this variant and clock.

@@ -110,6 +110,26 @@ fn a_shrunken_list_that_nobody_agreed_to_is_checked_first() {
 }
 
 #[test]
+fn a_shorter_list_that_a_new_stream_begins_with_is_checked_too() {
+    check(
+        "
+        0     full white chess 180+2 : e2e4 e7e5
+              > think #1 ply 2 clock 180000+2000 ms against 180000 ms, overhead 100 ms
+        10    report #1 g1f3
+              > send play g1f3 at 2
+        20    state e2e4 e7e5 g1f3
+        30    lost
+        40    full : e2e4 e7e5
+              > note state.doubt: asked for the whole state (the move list is not a continuation of ours)
+              > send resync
+        50    full : e2e4 e7e5 g1f3
+        60    state e2e4 e7e5 g1f3 b8c6
+              > think #2 ply 4 clock 180000+2000 ms against 180000 ms, overhead 100 ms
+        ",
+    );
+}
+
+#[test]
 fn where_takebacks_come_without_a_word_a_shorter_list_is_believed() {
     check_with(
         terms(quiet(), pychess()),
@@ -405,6 +425,21 @@ fn an_aborted_game_ends_once_and_without_a_word() {
         ",
     );
     assert_eq!(session.next_deadline(), None);
+}
+
+#[test]
+fn a_game_that_was_not_wanted_before_it_was_seen_is_aborted_when_it_is() {
+    // C10: the lobby knows at once that there is no room, the first state takes a while.
+    check(
+        "
+        0     unwanted all slots are taken
+        10    full white chess 180+0 :
+              > think #1 ply 0 time 1000 ms
+              > note lobby.unwanted: aborts (all slots are taken)
+              > cancel #1
+              > send abort
+        ",
+    );
 }
 
 #[test]

@@ -320,6 +320,58 @@ fn a_day_limit_bars_bots_and_lets_people_in_and_survives_a_restart() {
 }
 
 #[test]
+fn games_in_a_row_have_a_limit_and_then_a_rest() {
+    let limited = |p: &mut LobbyPolicy| {
+        p.max_games_in_a_row = 2;
+        p.rest_after_row = Duration::from_secs(60);
+    };
+    let mut stage = with(limited);
+    stage.check(
+        "
+        1 main challenge c1 anna crazyhouse 180+2
+          > main accept c1
+        2 main started c1 anna
+        3 main ended c1
+        4 main challenge c2 anna crazyhouse 180+2
+          > main accept c2
+        5 main started c2 anna
+        6 main ended c2
+        7 main challenge c3 anna crazyhouse 180+2
+          > main decline c3 Later
+        // Others play on, and another account is another matter.
+        8 main challenge c4 bert crazyhouse 180+2
+          > main accept c4
+        9 side challenge c5 anna crazyhouse 180+2
+          > side accept c5
+        10 main started c4 bert
+        11 main ended c4
+        65 main challenge c6 anna crazyhouse 180+2
+          > main decline c6 Later
+        67 main challenge c7 anna crazyhouse 180+2
+          > main accept c7
+        ",
+    );
+    let rest = |change: &seneschal::lobby::MemoryChange| matches!(change, seneschal::lobby::MemoryChange::Rest { key, .. } if key == "row:anna");
+    assert!(
+        stage.remembered.iter().any(rest),
+        "the rest survives a restart"
+    );
+    // A game with somebody else in between begins the count anew.
+    with(limited).check(
+        "
+        1 main started g1 anna
+        2 main ended g1
+        3 main started g2 bert
+        4 main ended g2
+        5 main started g3 anna
+        6 main ended g3
+        7 main challenge c1 anna crazyhouse 180+2
+          > main accept c1
+        ",
+    );
+}
+
+#[test]
 fn games_against_bots_are_counted_when_they_start_whoever_asked() {
     let mut stage = with(|p| {
         p.max_games = 512;

@@ -5,6 +5,9 @@ chess library has to know all variants.
 
     python3 tests/oracle/berserk_game.py --seneschal target/debug/seneschal
         starts a house of its own with two accounts; berserk plays both sides of one game per variant
+    python3 tests/oracle/berserk_game.py --seneschal target/debug/seneschal --daemon
+        starts a house and a daemon in it; berserk challenges the daemon to one game per variant, and then accepts a
+        challenge of the daemon's
     python3 tests/oracle/berserk_game.py --url http://127.0.0.1:8080 --token hse_... --opponent Some_Bot
         berserk challenges an account that is logged in already (a daemon's), and plays one game per variant
 
@@ -13,6 +16,7 @@ Prints one line per game and ends with code 1 if anything is not as it should be
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -32,7 +36,8 @@ class Rules:
         self.binary = binary
 
     def legal(self, variant, fen, moves):
-        name = {"standard": "chess", "threeCheck": "3check"}.get(variant, variant.lower())
+        plain = variant.removesuffix("960")
+        name = {"standard": "chess", "threeCheck": "3check"}.get(plain, plain.lower()) + variant[len(plain) :]
         command = [self.binary, "position", "--variant", name, "--json"]
         if fen != "startpos":
             command += ["--fen", fen]
@@ -138,39 +143,128 @@ def own_house(binary, data):
     return house, line.split(": ", 1)[1].strip(), tokens
 
 
+class Daemon:
+    """`seneschal run` with one account in the house, and what it said."""
+
+    def __init__(self, binary, directory, url, user, token, seeks):
+        secret = os.path.join(directory, "token")
+        with open(os.open(secret, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(token)
+        config = os.path.join(directory, "seneschal.toml")
+        with open(config, "w") as file:
+            file.write(
+                f"""
+[daemon]
+state_dir = {json.dumps(os.path.join(directory, "state"))}
+
+[engine]
+hash_mib = 16
+
+[game.time]
+max_move_s = 0.05
+first_move_s = 0.05
+
+[lobby]
+# The next challenge comes in the moment in which the last game ends.
+max_games_per_opponent = 4
+
+[matchmaking]
+enabled = {json.dumps(seeks)}
+interval_s = 600
+list_age_s = 10
+rematch_after_s = 0
+
+[[matchmaking.offers]]
+variant = "crazyhouse"
+clock = "300+5"
+rated = false
+
+[accounts.steward]
+platform = "house"
+base_url = {json.dumps(url)}
+user = {json.dumps(user)}
+token_file = {json.dumps(secret)}
+matchmaking = {json.dumps(seeks)}
+"""
+            )
+        self.log = os.path.join(directory, "log")
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen([binary, "run", "--config", config], stdout=log, stderr=log)
+
+    def end(self, failures):
+        """Drains it; it must end by itself and well."""
+        self.process.terminate()
+        try:
+            code = self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = "none within 60 s"
+        if code != 0:
+            with open(self.log) as log:
+                failures.append(f"the daemon ends with code {code}: {log.read()[-2000:]}")
+
+
+def against_daemon(binary, data, url, tokens, rules, variants, failures):
+    """One game per variant that berserk asks for, and one that the daemon asks for. Returns the player."""
+    steward = "Berserk_B"
+    daemon = Daemon(binary, data, url, steward, tokens[1], seeks=False)
+    player = Player(url, tokens[0], rules, variants, 1, accept=True)
+    try:
+        player.start()
+        print("online:", ", ".join(wait_online(player.client, steward.lower())))
+        play_all(player, steward, variants, rated=False)
+    finally:
+        daemon.end(failures)
+    daemon = Daemon(binary, data, url, steward, tokens[1], seeks=True)
+    try:
+        if not player.ended.acquire(timeout=DEADLINE_S):
+            failures.append(f"no game that the daemon asked for ended within {DEADLINE_S} s")
+    finally:
+        daemon.end(failures)
+    if len(player.results) != len(variants) + 1:
+        failures.append(f"{len(player.results)} of {len(variants) + 1} games ended")
+    return player
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seneschal", default="target/debug/seneschal")
     parser.add_argument("--url")
     parser.add_argument("--token")
     parser.add_argument("--opponent")
+    parser.add_argument("--daemon", action="store_true", help="play a daemon in a house of its own")
     parser.add_argument("--variants", default="crazyhouse,capablanca,atomic")
     arguments = parser.parse_args()
     rules = Rules(arguments.seneschal)
     variants = arguments.variants.split(",")
     house = None
+    failures = []
     with tempfile.TemporaryDirectory() as data:
         try:
-            if arguments.url:
-                players = [Player(arguments.url, arguments.token, rules, variants, 1, accept=False)]
-                opponent = arguments.opponent
-            else:
+            if arguments.daemon:
                 house, url, tokens = own_house(arguments.seneschal, data)
-                players = [Player(url, token, rules, variants, n) for n, token in enumerate(tokens)]
-                opponent = "Berserk_B"
-            for player in players:
-                player.start()
-            print("online:", ", ".join(wait_online(players[0].client, opponent.lower())))
-            play_all(players[0], opponent, variants, rated=False)
-            failures = [failure for player in players for failure in player.failures]
+                players = [against_daemon(arguments.seneschal, data, url, tokens, rules, variants, failures)]
+            else:
+                if arguments.url:
+                    players = [Player(arguments.url, arguments.token, rules, variants, 1, accept=False)]
+                    opponent = arguments.opponent
+                else:
+                    house, url, tokens = own_house(arguments.seneschal, data)
+                    players = [Player(url, token, rules, variants, n) for n, token in enumerate(tokens)]
+                    opponent = "Berserk_B"
+                for player in players:
+                    player.start()
+                print("online:", ", ".join(wait_online(players[0].client, opponent.lower())))
+                play_all(players[0], opponent, variants, rated=False)
+                if len(players[0].results) != len(variants):
+                    failures.append(f"{len(players[0].results)} of {len(variants)} games ended")
+            failures += [failure for player in players for failure in player.failures]
             for game_id, (variant, status, winner, plies) in players[0].results.items():
                 pgn = players[0].client.games.export(game_id, as_pgn=True)
                 complete = pgn.count("[Variant ") == 1 and "[Result " in pgn
                 print(f"{game_id} {variant}: {status}, {winner or 'nobody'} wins after {plies} plies")
                 if not complete:
                     failures.append(f"{game_id}: the PGN is not complete: {pgn[:200]}")
-            if len(players[0].results) != len(variants):
-                failures.append(f"{len(players[0].results)} of {len(variants)} games ended")
         finally:
             if house:
                 house.terminate()

@@ -1,34 +1,25 @@
-//! Tests of the file beside this folder.
+//! Tests of the root.
 
+use tokio::time::timeout;
+
+use super::super::game_task::GameOutcome;
+use super::root::AccountState;
 use super::*;
 use crate::engine::{EngineConfig, PoolConfig, searcher_factory};
+use crate::game::{GameEnd, GameId, Termination};
+use crate::platform::{AccountCommand, Received};
 use crate::store::StoreOptions;
-use tokio::time::timeout;
 
 /// A root without accounts, so that only what a test starts is there.
 fn root() -> Root {
-    let timeline = Timeline::start();
     let store = Store::in_memory(&StoreOptions::default()).expect("a store");
-    Root {
-        shutdown: Shutdown::default(),
-        timeline,
-        stats: Stats::default(),
-        journal: Journal::new(store),
-        policy: GamePolicy::default(),
-        engine: String::new(),
-        accounts: BTreeMap::new(),
-        lobby: None,
-        games: JoinSet::new(),
-        running: HashMap::new(),
-        controls: HashMap::new(),
-        panics: HashMap::new(),
-        ended: VecDeque::new(),
-        next_number: 1,
-        parts: JoinSet::new(),
-        companions: JoinSet::new(),
-        part_names: HashMap::new(),
-        report: RunReport::default(),
-    }
+    Root::new(
+        Shutdown::default(),
+        Journal::new(store),
+        Stats::default(),
+        GamePolicy::default(),
+        String::new(),
+    )
 }
 
 fn inbox() -> Inbox {

@@ -112,6 +112,8 @@ pub struct GameSession {
     /// Before the first full state there is no game to attach these to.
     overhead: Duration,
     waiting: Vec<String>,
+    /// The game was not wanted, and could not be looked at yet.
+    unwanted: Option<String>,
     next_search: u64,
     ended: Option<GameEnd>,
     out: Vec<GameAction>,
@@ -188,6 +190,7 @@ impl GameSession {
             terms,
             game: None,
             waiting: Vec::new(),
+            unwanted: None,
             next_search: 1,
             ended: None,
             out: Vec::new(),
@@ -268,6 +271,11 @@ impl GameSession {
             return self.contradiction(&error, true, now);
         }
         self.state(state, true, at, now);
+        if self.ended.is_none()
+            && let Some(reason) = self.unwanted.take()
+        {
+            self.on_unwanted(&reason, now);
+        }
     }
 
     /// Builds the game from its first full state (or from one that tells of another game than before).
@@ -332,8 +340,11 @@ impl GameSession {
         let comparison = meaning(game, base, &state.moves);
         let believed = match comparison {
             Comparison::Same | Comparison::Longer => true,
+            // A whole state is the truth, but not one that nobody asked for: a stream that was opened anew may begin with
+            // an old state, and a move for it would be a second one for a ply that has one.
             Comparison::Shorter | Comparison::Different => {
-                full || self.terms.capabilities.takebacks_unannounced
+                (full && game.doubt.is_some())
+                    || self.terms.capabilities.takebacks_unannounced
                     || game.offers.takeback_granted
             }
         };
@@ -545,8 +556,12 @@ impl GameSession {
         );
     }
 
+    /// The lobby's word usually comes before the first full state does, and must not be lost for that.
     fn on_unwanted(&mut self, reason: &str, now: Moment) {
-        let Some(game) = &self.game else { return };
+        let Some(game) = &self.game else {
+            self.unwanted = Some(reason.to_owned());
+            return;
+        };
         if self.can_abort(game) && game.leaving.is_none() {
             self.note("lobby.unwanted", "aborts", reason);
             self.give_up(CommandKind::Abort, now);

@@ -568,7 +568,8 @@ impl Client {
             Finished::Accepted(id, Err(failure)) => {
                 if let Some(error) = &failure.error {
                     self.tell_limit(error).await;
-                    if error.recovery() == Recovery::StopAccount && error.status() == Some(401) {
+                    if error.recovery() == Recovery::StopAccount && error.own_status() == Some(401)
+                    {
                         return Some(stopped(error));
                     }
                 }
@@ -662,7 +663,7 @@ impl Client {
         if let Some(error) = &lists.error {
             tracing::warn!(account = %self.config.account, %error, "the reconciliation is incomplete");
             self.tell_limit(error).await;
-            if error.status() == Some(401) {
+            if error.own_status() == Some(401) {
                 return Some(stopped(error));
             }
         }

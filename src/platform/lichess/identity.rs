@@ -129,7 +129,7 @@ async fn identify_with(config: &LichessConfig, api: &Api) -> Result<Identity, Id
 async fn scopes(config: &LichessConfig, api: &Api) -> Result<Vec<String>, IdentityError> {
     let info: Option<wire::TokenInfo> = match api.test_token(&config.token).await {
         Ok(info) => info,
-        Err(error) if matches!(error.status(), Some(404 | 405 | 501)) => {
+        Err(error) if matches!(error.own_status(), Some(404 | 405 | 501)) => {
             tracing::debug!(account = %config.account, "this server does not test tokens");
             return Ok(Vec::new());
         }

@@ -94,7 +94,7 @@ pub(super) async fn reconcile(api: &Api, own_id: &str, reads_challenges: bool) -
                 lists.snapshot.challenges_complete = true;
             }
             // Without the permission the event stream alone tells of challenges.
-            Err(error) if error.status() == Some(403) => {}
+            Err(error) if error.own_status() == Some(403) => {}
             Err(error) => lists.error = lists.error.or(Some(error)),
         }
     }
@@ -127,7 +127,7 @@ pub(super) async fn accept(
                     crate::platform::error::excerpt(&status)
                 )));
             }
-            Err(error) if error.status() == Some(404) => {
+            Err(error) if error.own_status() == Some(404) => {
                 return Err(gone("the challenge is gone".to_owned()));
             }
             // The platform may not let us look; then the answer to the accept must do.

@@ -2,7 +2,8 @@
 //! how the game ended when the server does not say.
 
 use crate::game::{GameEnd, GameResult, GameStart, PlayMove, Termination};
-use crate::rules::{Adjudication, CastlingMode, EndReason, History, Move, Outcome, Position};
+use crate::platform::verdict;
+use crate::rules::{Adjudication, CastlingMode, History, Move, Position};
 
 use super::page::GamePage;
 
@@ -112,16 +113,7 @@ impl Track {
         if let Some(m) = unconfirmed {
             history.play(m).ok()?;
         }
-        let ending = Adjudication::PYCHESS.verdict(&history).ending?;
-        let result = match ending.outcome {
-            Outcome::Decisive { winner } => GameResult::Decisive { winner },
-            Outcome::Draw => GameResult::Draw,
-        };
-        Some(GameEnd {
-            result,
-            termination: termination(ending.reason),
-            words: format!("{} (by our rules)", ending.reason.words()),
-        })
+        verdict::by_rules(&Adjudication::PYCHESS, &history)
     }
 
     /// The end after both halves of our resignation were taken: the server announces nothing, but keeps this result.
@@ -152,18 +144,4 @@ fn same_board(a: &str, b: &str) -> bool {
         (board.replace('~', ""), fields.next())
     }
     parts(a) == parts(b)
-}
-
-fn termination(reason: EndReason) -> Termination {
-    match reason {
-        EndReason::Checkmate => Termination::Mate,
-        EndReason::Stalemate => Termination::Stalemate,
-        EndReason::InsufficientMaterial => Termination::InsufficientMaterial,
-        EndReason::TimeForfeit => Termination::OutOfTime,
-        EndReason::Threefold
-        | EndReason::Fivefold
-        | EndReason::FiftyMoves
-        | EndReason::MoveLimit => Termination::Draw,
-        _ => Termination::VariantEnd,
-    }
 }

@@ -46,7 +46,7 @@ fn black_can_arrive(pos: &Pos<RacingKings>) -> bool {
         targets &= targets - 1;
         let occupied = pos.occupied() & !(1 << king);
         if !pos.is_attacked(target, Color::White, occupied, 1 << target)
-            && pos.survives(Move::normal(king, target))
+            && !pos.gives_check(Move::normal(king, target), &pos.check_info())
         {
             return true;
         }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 
 use super::fake_ics::{Dialect, FakeIcs};
 use super::summary::{Transcript, replay};
-use super::{Bot, LIMIT, OTHER, OWN, config, game, pause, server};
+use super::{Bot, LIMIT, OTHER, OWN, config, game, game_with, pause, server};
 
 #[tokio::test(start_paused = true)]
 async fn e01_nothing_is_sent_before_the_server_asks() {
@@ -517,4 +517,31 @@ async fn e13_games_of_others_change_nothing() {
     other.send("e2e4");
     assert_eq!(bot.state_with(1).await.moves, ["e2e4"], "and it goes on");
     bot.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn timeseal_introduces_itself_and_stamps_every_line() {
+    let server = server(Dialect::Fics, 51);
+    let (bot, other, start, state) = game_with(
+        &server,
+        FicsConfig {
+            timeseal: true,
+            ..config()
+        },
+        "3 0 black crazyhouse",
+    )
+    .await;
+    bot.play(&start, &state, "e2e4").await;
+    pause().await;
+    assert!(other.saw("P/e2-e4"), "{}", other.shown());
+    let notes = server.sent_by("");
+    assert_eq!(
+        notes.first().map(String::as_str),
+        Some("(seal introduction)")
+    );
+    assert!(
+        !notes.iter().any(|note| note == "(a line without seal)"),
+        "{notes:?}"
+    );
+    assert_eq!(bot.stop().await, ClientEnd::Asked);
 }

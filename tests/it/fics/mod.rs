@@ -1,8 +1,22 @@
 //! The client for internet chess servers: contract points against the fake server, scripts, recordings, hostile input.
+//!
+//! Tests named `eNN_..` show contract point NN; `points` sees to it that none is missing. Where a point asks for a decision, the
+//! client's half is here and the decision's half is with whoever decides:
+//!
+//! | points | here | and |
+//! |---|---|---|
+//! | E1 to E13 | `contract_login`, scripts 01 to 04 | E3: the rule `platform.playable` of the lobby |
+//! | E14 to E22 | `contract_lobby`, scripts 14, 15, 28 | E16, E19, E20: `lobby_slots`; E22: `lobby_matchmaking` |
+//! | E23 to E33 | `contract_games`, scripts 05, 06, 20, 23, 27 | E24: `a_repeated_state_changes_nothing`; E28: `a_refused_move_leads_to_another_and_then_to_leaving`; E33: `aborts_once_if_the_opponent_does_not_begin` |
+//! | E34, E40 | `contract_offers`, script 08 | `game_manners` |
+//! | E35 to E37 | `contract_resume`, scripts 10, 11, 12, 27, 28 | E35: `daemon_platforms` |
+//! | E38, E39, E41 | `contract_pace`, script 26 | E38: `greets_once_says_goodbye_and_answers_commands`, `games_in_a_row_have_a_limit_and_then_a_rest` |
+//! | E42 | `hostile` | |
 
 #[path = "../support/fake_ics/mod.rs"]
-mod fake_ics;
+pub mod fake_ics;
 
+mod configuration;
 mod contract_games;
 mod contract_lobby;
 mod contract_login;
@@ -10,6 +24,7 @@ mod contract_offers;
 mod contract_pace;
 mod contract_resume;
 mod hostile;
+mod points;
 mod recordings;
 mod scripts;
 mod summary;

@@ -117,6 +117,7 @@ impl Run {
             ["cancel"] => account(self, AccountCommand::Cancel(challenge.expect("challenged"))),
             ["resume", name] => account(self, AccountCommand::Resume(PlayerName::new(name))),
             ["reconcile"] => account(self, AccountCommand::Reconcile),
+            ["quiesce"] => account(self, AccountCommand::Quiesce),
             ["quit"] => self.transcript.protocol.leave(),
             ["disconnect"] => {
                 let next = self.transcript.protocol.disconnected(now);

@@ -64,9 +64,21 @@ fn mutate(text: &[u8], other: &[u8], random: &mut SplitMix64) -> Vec<u8> {
     bytes
 }
 
+/// Names the position at hand when something panics deep below.
+struct AtHand(String);
+
+impl Drop for AtHand {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the position at hand: {}", self.0);
+        }
+    }
+}
+
 /// Uses a position in every way there is.
 fn exercise(position: &Position, random: &mut SplitMix64) {
     let fen = position.fen();
+    let _named = AtHand(format!("{:?} {fen}", position.variant()));
     let again = Position::from_fen(position.variant(), position.castling_mode(), &fen)
         .unwrap_or_else(|error| panic!("{fen} was written and is refused: {error}"));
     assert_eq!(again.key(), position.key(), "{fen}");
@@ -137,7 +149,7 @@ fn hostile_positions() {
             && let Ok(position) = Position::new_unreachable(&setup, variant, mode)
         {
             countable += 1;
-            black_box(position.perft(1));
+            black_box(position.perft(2));
         }
     }
     assert!(

@@ -1,6 +1,7 @@
 //! Leaf counts of several hundred positions.
 
 use seneschal::rules::notation::epd;
+use seneschal::rules::{CastlingMode, Position, Setup, Variant};
 
 use super::{data, setting};
 
@@ -35,4 +36,18 @@ fn leaf_counts() {
         );
     }
     assert_eq!(lines, 369, "the file has lost lines");
+}
+
+/// A king that is taken at once ends the line there: such positions are refused everywhere but in counting tools, which
+/// must survive them at any depth. The counts are Fairy-Stockfish's.
+#[test]
+fn a_king_that_can_be_taken_is_counted_without_panic() {
+    let variant = Variant::Crazyhouse;
+    let mode = CastlingMode::Standard;
+    let setup = Setup::from_fen(variant, mode, "4k3/8/8/8/8/8/4R3/4K3[] w - - 0 1").unwrap();
+    let position = Position::new_unreachable(&setup, variant, mode).unwrap();
+    assert_eq!(
+        [1, 2, 3].map(|depth| position.perft(depth)),
+        [17, 66, 1_196]
+    );
 }

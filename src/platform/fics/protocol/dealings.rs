@@ -237,6 +237,7 @@ impl Protocol {
                 self.outbound.push(Lane::Move, &text);
                 running.sent = Some(SentMove {
                     ply: play.ply,
+                    m: play.m,
                     text,
                     at: now,
                 });

@@ -9,12 +9,12 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::game::{
-    CommandFailure, CommandKind, GameEvent, GameId, GameRules, GameSource, GameStart, GameState,
-    OfferKind, Offers, Player, PlayerKind, PlayerName, Status,
+    CommandFailure, CommandKind, GameEnd, GameEvent, GameId, GameRules, GameSource, GameStart,
+    GameState, OfferKind, Offers, Player, PlayerKind, PlayerName, Status,
 };
 use crate::lobby::{ChallengeId, OfferedVariant};
-use crate::platform::{AccountEvent, GameNotice};
-use crate::rules::Color;
+use crate::platform::{AccountEvent, GameNotice, verdict};
+use crate::rules::{Color, Move};
 
 use super::super::outbound::Lane;
 use super::super::translate;
@@ -38,6 +38,10 @@ pub(super) struct LostGame {
     pub(super) id: GameId,
     pub(super) opponent: String,
     pub(super) color: Color,
+    /// The board as we saw it last was decided by the rules.
+    pub(super) decided: Option<GameEnd>,
+    /// A move of ours on its way would have decided it.
+    pub(super) deciding: Option<GameEnd>,
 }
 
 /// What the lines before the first board told.
@@ -59,6 +63,7 @@ pub(super) struct Opening {
 #[derive(Debug, Clone)]
 pub(super) struct SentMove {
     pub(super) ply: usize,
+    pub(super) m: Move,
     pub(super) text: String,
     pub(super) at: Instant,
 }
@@ -132,10 +137,19 @@ impl Games {
         self.opening = None;
         let running = self.running.take()?;
         let opponent = running.opponent_name().to_owned();
+        let sent = running.sent.as_ref().map(|sent| sent.m);
+        let end_with = |m| {
+            running
+                .track
+                .as_ref()
+                .and_then(|track| track.end_by_rules(m))
+        };
         self.lost = Some(LostGame {
-            id: running.id,
             opponent,
             color: running.color,
+            decided: end_with(None),
+            deciding: sent.and_then(|m| end_with(Some(m))),
+            id: running.id,
         });
         self.lost.clone().filter(|_| running.announced)
     }
@@ -611,7 +625,11 @@ impl Protocol {
         else {
             return;
         };
-        let end = translate::game_end(ended);
+        let by_rules = running
+            .track
+            .as_ref()
+            .and_then(|track| track.end_by_rules(None));
+        let end = verdict::complete(translate::game_end(ended), by_rules);
         self.games.finished = Some(Finished {
             id: running.id.clone(),
             game: ended.game,

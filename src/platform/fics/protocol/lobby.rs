@@ -1,11 +1,10 @@
-//! Challenges, seeks and adjourned games: what is open between us and other players while no game is on.
+//! Challenges in both directions: what is open between us and other players while no game is on.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tracing::{debug, info};
+use tracing::debug;
 
-use crate::game::{GameEnd, GameResult, PlayerName, Termination};
 use crate::lobby::{
     Challenge, ChallengeDirection, ChallengeId, ChallengeRefusal, ChallengeRequest, DeclineReason,
     RequestId,
@@ -14,10 +13,7 @@ use crate::platform::{AccountEvent, Snapshot};
 
 use super::super::outbound::Lane;
 use super::super::translate;
-use super::super::wire::{
-    HistoryRow, MatchOffer, Pending, PendingKind, Refusal, ServerLine, StoredRow,
-};
-use super::games::LostGame;
+use super::super::wire::{MatchOffer, Pending, PendingKind, Refusal, ServerLine};
 use super::{Phase, Protocol};
 
 /// Challenges kept in each direction. The servers themselves keep about ten; beyond this the oldest lapses.
@@ -34,8 +30,6 @@ const PARAGRAPH_WAIT: Duration = Duration::from_millis(100);
 const EXPLAIN_GAP: Duration = Duration::from_secs(600);
 /// Declined players remembered for that.
 const EXPLAINED_MAX: usize = 256;
-/// Names kept from a list.
-const NAMES_MAX: usize = 64;
 
 /// How far an offer got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +61,7 @@ struct Creation {
     until: Instant,
 }
 
-/// Open offers in both directions, and lists.
+/// Open offers in both directions.
 #[derive(Debug, Default)]
 pub(super) struct Lobby {
     serial: u64,
@@ -75,11 +69,6 @@ pub(super) struct Lobby {
     outgoing: Vec<Entry>,
     creation: Option<Creation>,
     explained: Vec<(String, Instant)>,
-    stored: Vec<StoredRow>,
-    last_game: Option<HistoryRow>,
-    /// Opponents in adjourned games who are online.
-    adjourned: Vec<String>,
-    awaits_names: bool,
 }
 
 impl Lobby {
@@ -87,25 +76,24 @@ impl Lobby {
         self.incoming.clear();
         self.outgoing.clear();
         self.creation = None;
-        self.adjourned.clear();
-        self.begin_listing();
-    }
-
-    pub(super) fn begin_listing(&mut self) {
-        self.stored.clear();
-        self.last_game = None;
     }
 
     pub(super) fn len(&self) -> usize {
-        self.incoming.len()
-            + self.outgoing.len()
-            + self.explained.len()
-            + self.stored.len()
-            + self.adjourned.len()
+        self.incoming.len() + self.outgoing.len() + self.explained.len()
     }
 
-    pub(super) fn awaits_names(&self) -> bool {
-        self.awaits_names
+    /// Whether an offer of ours waits for the server's word.
+    pub(super) fn is_creating(&self) -> bool {
+        self.creation.is_some()
+    }
+
+    /// An offer to go on with an adjourned game was sent.
+    pub(super) fn resuming(&mut self, name: &str, now: Instant) {
+        self.creation = Some(Creation {
+            request: None,
+            with: name.to_owned(),
+            until: now + CREATE_WAIT,
+        });
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
@@ -140,42 +128,6 @@ impl Lobby {
         self.incoming
             .iter()
             .any(|entry| matches!(entry.progress, Progress::Accepted { .. }))
-    }
-
-    /// What became of a game that was on when the connection was lost, by the lists fetched afterwards. Nothing is guessed
-    /// beyond them.
-    pub(super) fn fate_of(&self, lost: &LostGame) -> GameEnd {
-        let is_his = |name: &str| name.eq_ignore_ascii_case(&lost.opponent);
-        if self.stored.iter().any(|row| is_his(&row.opponent)) {
-            return GameEnd {
-                result: GameResult::NoResult,
-                termination: Termination::Adjourned,
-                words: "our connection was lost; the server keeps the game".to_owned(),
-            };
-        }
-        if let Some(row) = self
-            .last_game
-            .as_ref()
-            .filter(|row| is_his(&row.opponent) && row.reason.eq_ignore_ascii_case("dis"))
-        {
-            let result = match row.outcome {
-                '+' => GameResult::Decisive { winner: lost.color },
-                '-' => GameResult::Decisive {
-                    winner: !lost.color,
-                },
-                _ => GameResult::Draw,
-            };
-            return GameEnd {
-                result,
-                termination: Termination::Abandoned,
-                words: "our connection was lost".to_owned(),
-            };
-        }
-        GameEnd {
-            result: GameResult::Unknown,
-            termination: Termination::Unknown,
-            words: "our connection was lost and the server keeps no such game".to_owned(),
-        }
     }
 }
 
@@ -222,21 +174,7 @@ impl Protocol {
                 self.decline_partnership(&name, None, now)
             }
             ServerLine::PartnershipOffered(_) => {}
-            ServerLine::StoredRow(row) => {
-                if self.lobby.stored.len() < NAMES_MAX {
-                    if row.online {
-                        self.adjourned_online(&row.opponent);
-                    }
-                    self.lobby.stored.push(row);
-                }
-            }
-            ServerLine::HistoryRow(row) => self.lobby.last_game = Some(row),
-            ServerLine::NothingStored => {}
-            ServerLine::AdjournedOnline(names) => {
-                self.lobby.awaits_names = names.is_empty();
-                self.adjourned_list(&names);
-            }
-            other => return Some(other),
+            other => return self.adjourned_line(other),
         }
         None
     }
@@ -536,35 +474,6 @@ impl Protocol {
         }
     }
 
-    /// Offers to go on with an adjourned game.
-    pub(super) fn resume(&mut self, name: &PlayerName, now: Instant) {
-        let name = name.as_str();
-        let stored = self
-            .lobby
-            .adjourned
-            .iter()
-            .any(|listed| listed.eq_ignore_ascii_case(name))
-            || self
-                .lobby
-                .stored
-                .iter()
-                .any(|row| row.opponent.eq_ignore_ascii_case(name));
-        if !stored
-            || self.games.is_playing()
-            || self.lobby.creation.is_some()
-            || self.phase != Phase::Ready
-        {
-            info!(name, "nothing to resume with this player now");
-            return;
-        }
-        self.outbound.push(Lane::Command, &format!("match {name}"));
-        self.lobby.creation = Some(Creation {
-            request: None,
-            with: name.to_owned(),
-            until: now + CREATE_WAIT,
-        });
-    }
-
     /// The server confirms a match offer of ours.
     fn issued(&mut self, offer: MatchOffer) {
         if !self.is_own(&offer.challenger) {
@@ -682,49 +591,7 @@ impl Protocol {
         {
             self.account(AccountEvent::ChallengeCanceled(entry.id));
         }
-        self.lobby
-            .adjourned
-            .retain(|name| !name.eq_ignore_ascii_case(opponent));
-        self.lobby
-            .stored
-            .retain(|row| !row.opponent.eq_ignore_ascii_case(opponent));
-    }
-
-    /// Names on the line after the announcement of adjourned opponents.
-    pub(super) fn adjourned_names(&mut self, text: &str) {
-        self.lobby.awaits_names = false;
-        let names: Vec<String> = text
-            .split_ascii_whitespace()
-            .filter_map(super::super::wire::shape::split_name)
-            .map(|(name, _)| name.to_owned())
-            .collect();
-        self.adjourned_list(&names);
-    }
-
-    fn adjourned_list(&mut self, names: &[String]) {
-        let before = self.lobby.adjourned.len();
-        for name in names {
-            self.adjourned_online(name);
-        }
-        if self.lobby.adjourned.len() != before && self.phase == Phase::Ready {
-            self.reconcile();
-        }
-    }
-
-    fn adjourned_online(&mut self, name: &str) {
-        let known = self
-            .lobby
-            .adjourned
-            .iter()
-            .any(|listed| listed.eq_ignore_ascii_case(name));
-        if !known && self.lobby.adjourned.len() < NAMES_MAX && !self.is_own(name) {
-            self.lobby.adjourned.push(name.to_owned());
-        }
-    }
-
-    /// An adjourned game with this opponent exists now; he may come back.
-    pub(super) fn note_adjourned(&mut self, opponent: &str) {
-        self.adjourned_online(opponent);
+        self.adjourned.forget(opponent);
     }
 
     /// Tells the daemon everything that is open.
@@ -749,12 +616,7 @@ impl Protocol {
             incoming,
             outgoing,
             challenges_complete: true,
-            adjourned: self
-                .lobby
-                .adjourned
-                .iter()
-                .map(|name| PlayerName::new(name.clone()))
-                .collect(),
+            adjourned: self.adjourned.online(),
         };
         self.account(AccountEvent::Reconciled(snapshot));
     }

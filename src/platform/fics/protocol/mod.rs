@@ -2,9 +2,10 @@
 //! come out. [`client`](super::client) moves them over a socket.
 //!
 //! One value lives as long as the account: it survives reconnections and remembers what the new connection must settle (a
-//! game that was on, whom we told what). It is split by subject: [`login`], [`lobby`] (challenges) and [`seeks`], [`games`]
-//! (the game being played) with [`boards`], [`track`] (its moves) and [`dealings`] (offers, chat, our moves).
+//! game that was on, whom we told what). It is split by subject: [`login`], [`lobby`] (challenges), [`seeks`] and [`adjourned`]
+//! games, [`games`] (the game being played) with [`boards`], [`track`] (its moves) and [`dealings`] (offers, chat, our moves).
 
+mod adjourned;
 mod boards;
 mod dealings;
 mod games;
@@ -32,6 +33,7 @@ use super::timeseal;
 use super::wire::{Channel, ServerLine, Speech, parse};
 use super::{config, translate};
 
+use adjourned::Adjourned;
 use games::{Games, LostGame};
 use lobby::Lobby;
 use login::LoginStep;
@@ -138,6 +140,7 @@ pub struct Protocol {
     round_trip: Option<Duration>,
     kicked_at: Option<Instant>,
     lobby: Lobby,
+    adjourned: Adjourned,
     seeks: Seeks,
     games: Games,
     quiesced: bool,
@@ -172,6 +175,7 @@ impl Protocol {
             round_trip: None,
             kicked_at: None,
             lobby: Lobby::default(),
+            adjourned: Adjourned::default(),
             seeks: Seeks::new(config.seeks.len()),
             games: Games::default(),
             quiesced: false,
@@ -200,6 +204,7 @@ impl Protocol {
         self.ping_misses = 0;
         self.last_line_at = Some(now);
         self.lobby.reset();
+        self.adjourned = Adjourned::default();
         self.seeks.reset();
     }
 
@@ -338,9 +343,7 @@ impl Protocol {
             trace!("> {}", line.text);
         }
         if self.config.timeseal {
-            let milliseconds = self.connected_at.map_or(0, |at| {
-                u64::try_from(now.duration_since(at).as_millis()).unwrap_or(0)
-            });
+            let milliseconds = self.seal_clock(now);
             if line.seal_answer {
                 return timeseal::answer(milliseconds, &mut self.rng);
             }
@@ -351,11 +354,20 @@ impl Protocol {
         bytes
     }
 
+    /// Our clock as lines are stamped with it. One server reads a stamp of zero as a line without one.
+    fn seal_clock(&self, now: Instant) -> u64 {
+        let elapsed = self
+            .connected_at
+            .map_or(Duration::ZERO, |at| now.duration_since(at));
+        u64::try_from(elapsed.as_millis()).map_or(1, |elapsed| elapsed.saturating_add(1))
+    }
+
     /// What must go out before anything else on a connection, if anything.
     pub fn introduction(&mut self) -> Option<Vec<u8>> {
+        let milliseconds = self.connected_at.map_or(1, |at| self.seal_clock(at));
         self.config
             .timeseal
-            .then(|| timeseal::introduction(0, &mut self.rng))
+            .then(|| timeseal::introduction(milliseconds, &mut self.rng))
     }
 
     /// Asks the server to let us go. Seeks are withdrawn first.
@@ -400,6 +412,7 @@ impl Protocol {
             + self.outbound.waiting()
             + self.outputs.len()
             + self.lobby.len()
+            + self.adjourned.len()
             + self.markers.len()
             + self.computers.len()
     }
@@ -496,7 +509,7 @@ impl Protocol {
             self.note_computer(name);
         } else if text.starts_with("You can \"accept\"") {
             self.challenge_paragraph_ended(now);
-        } else if self.lobby.awaits_names() {
+        } else if self.adjourned.awaits_names() {
             self.adjourned_names(text);
         }
     }
@@ -632,7 +645,7 @@ impl Protocol {
             return;
         }
         self.phase = Phase::Listing;
-        self.lobby.begin_listing();
+        self.adjourned.begin_listing();
         self.outbound.push(Lane::Command, "stored");
         if self.games.lost().is_some() {
             self.outbound.push(Lane::Command, "history");
@@ -664,7 +677,7 @@ impl Protocol {
     }
 
     fn settle(&mut self, lost: LostGame) {
-        let end = self.lobby.fate_of(&lost);
+        let end = self.adjourned.fate_of(&lost);
         self.outputs.push_back(Output::Game {
             id: lost.id.clone(),
             event: GameEvent::Ended(end.clone()),

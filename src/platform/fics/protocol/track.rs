@@ -4,7 +4,9 @@
 //! does not number its boards. The track keeps the move list that explains the boards seen so far. A board that no legal
 //! move explains is believed all the same: the game is based on it anew, and the server's move list is asked for.
 
-use crate::rules::{CastlingMode, Move, Position, PositionError, Variant};
+use crate::game::GameEnd;
+use crate::platform::verdict;
+use crate::rules::{Adjudication, CastlingMode, History, Move, Position, PositionError, Variant};
 
 use super::super::translate::{self, RookFiles};
 use super::super::wire::{Hand, MoveRow, Style12};
@@ -112,6 +114,19 @@ impl Track {
     /// Whether the whole game since its first position is known.
     pub(super) fn is_whole(&self) -> bool {
         self.base_fen().is_none()
+    }
+
+    /// How the game ended by the server's rules, if its board tells, or would after one more move. What came before the base
+    /// is not known and repeats nothing.
+    pub(super) fn end_by_rules(&self, next: Option<Move>) -> Option<GameEnd> {
+        let mut history = History::new(self.base.clone());
+        for m in &self.moves {
+            history.play_unchecked(*m);
+        }
+        if let Some(m) = next {
+            history.play(m).ok()?;
+        }
+        verdict::by_rules(&Adjudication::FICS, &history)
     }
 
     /// Takes the next board.

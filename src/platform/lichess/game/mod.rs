@@ -132,6 +132,8 @@ struct Actor {
     gone: Option<Instant>,
     notice: Option<(Instant, GameEnd)>,
     ended: Option<Instant>,
+    /// An end that the session has not taken yet. It is offered until it is taken, since nothing can bring it back.
+    last_word: Option<Received<GameEvent>>,
     commands_closed: bool,
     session_gone: bool,
 }
@@ -168,6 +170,7 @@ pub(super) async fn run(
         gone: None,
         notice: None,
         ended: None,
+        last_word: None,
         commands_closed: false,
         session_gone: false,
     };
@@ -182,15 +185,18 @@ enum Input {
     Command(Option<GameCommand>),
     Done(Box<Done>),
     Account(Option<ToGame>),
+    /// The session has room for the last word, or is gone.
+    Room(bool),
     Timer,
 }
 
 impl Actor {
     fn is_done(&self) -> bool {
         let idle = self.pending.is_empty();
-        let lingered = self
-            .ended
-            .is_some_and(|at| at.elapsed() >= self.terms.timing.linger);
+        let lingered = self.last_word.is_none()
+            && self
+                .ended
+                .is_some_and(|at| at.elapsed() >= self.terms.timing.linger);
         self.session_gone || lingered || (self.commands_closed && idle)
     }
 
@@ -200,8 +206,10 @@ impl Actor {
         let input = {
             let api = &self.terms.api;
             let (link, pending, id) = (&mut self.link, &mut self.pending, &self.terms.id);
+            let (events, unsaid) = (&self.port.events, self.last_word.is_some());
             tokio::select! {
                 biased;
+                room = events.reserve(), if unsaid => Input::Room(room.is_ok()),
                 Some(done) = pending.next(), if !pending.is_empty() => Input::Done(Box::new(done)),
                 command = self.port.commands.recv(), if !self.commands_closed => Input::Command(command),
                 input = link.next(api, id.as_str(), self.terms.timing.frames()) => Input::Link(input),
@@ -220,7 +228,19 @@ impl Actor {
             }
             // The account's actor is gone, and this one is about to be joined.
             Input::Account(None) => self.session_gone = true,
+            Input::Room(open) => self.say_last_word(open),
             Input::Timer => self.on_timer().await,
+        }
+    }
+
+    fn say_last_word(&mut self, open: bool) {
+        let Some(word) = self.last_word.take() else {
+            return;
+        };
+        match self.port.events.try_send(word) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(word)) if open => self.last_word = Some(word),
+            Err(_) => self.session_gone = true,
         }
     }
 
@@ -306,9 +326,13 @@ impl Actor {
             Err(mpsc::error::TrySendError::Full(_)) if is_chat => return,
             Err(mpsc::error::TrySendError::Full(received)) => received,
         };
-        match tokio::time::timeout(EVENT_PATIENCE, self.port.events.send(received)).await {
-            Ok(Ok(())) => {}
+        match tokio::time::timeout(EVENT_PATIENCE, self.port.events.reserve()).await {
+            Ok(Ok(room)) => room.send(received),
             Ok(Err(_)) => self.session_gone = true,
+            Err(_) if is_end(&received.event) => {
+                tracing::warn!(game = %self.terms.id, "the session does not take the end of the game; it will be offered until it does");
+                self.last_word = Some(received);
+            }
             Err(_) => {
                 tracing::warn!(game = %self.terms.id, "the session does not take events in time; its state will be sent anew");
                 self.known = None;
@@ -712,7 +736,8 @@ impl Actor {
                 let failure = CommandFailure::Unanswered;
                 self.emit(GameEvent::Failed { command, failure }, now).await;
             }
-            Recovery::Resync if error.status().is_some_and(|status| status >= 500) => {
+            // The platform is out of order, or something in front of it answered in its stead.
+            Recovery::Resync if error.own_status().is_none_or(|status| status >= 500) => {
                 owed.phase = Phase::AfterLook;
                 self.doubt = Some(now);
                 self.look_anew(requests::retry_pause(attempts));
@@ -738,6 +763,17 @@ impl Actor {
     /// Tells the account's actor. It has its own queue; if that is full it knows of trouble already.
     fn trouble(&self, error: PlatformError) {
         drop(self.outbox.try_send(FromGame::Trouble(error)));
+    }
+}
+
+/// Whether an event says that the game is over.
+fn is_end(event: &GameEvent) -> bool {
+    match event {
+        GameEvent::Ended(_) => true,
+        GameEvent::Full { state, .. } | GameEvent::State(state) => {
+            matches!(state.status, Status::Ended(_))
+        }
+        _ => false,
     }
 }
 

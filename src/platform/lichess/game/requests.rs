@@ -166,7 +166,9 @@ pub(super) fn own_pause(error: &PlatformError, attempt: u32, timing: &Timing) ->
 pub(super) fn failure(error: &PlatformError) -> CommandFailure {
     match error {
         PlatformError::Refused(refusal) if refusal.status == 429 => CommandFailure::NotSent,
-        PlatformError::Refused(refusal) if refusal.status >= 500 => CommandFailure::Unanswered,
+        PlatformError::Refused(_) if error.own_status().is_none_or(|status| status >= 500) => {
+            CommandFailure::Unanswered
+        }
         PlatformError::Refused(refusal) => CommandFailure::Refused {
             words: refusal.body.to_string(),
         },

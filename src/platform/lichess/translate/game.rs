@@ -306,6 +306,29 @@ mod tests {
     }
 
     #[test]
+    fn chess960_may_start_from_the_usual_array() {
+        // The platform spells the usual array out there, and calls any other one by letters of files.
+        for fen in [
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "nrkrbbnq/pppppppp/8/8/8/8/PPPPPPPP/NRKRBBNQ w DBdb - 0 1",
+        ] {
+            let middle = format!(
+                r#""variant":{{"key":"chess960"}},"clock":{{"initial":180000,"increment":0}},"initialFen":"{fen}","#
+            );
+            let (start, _) = full_of(&line(&middle)).unwrap();
+            assert_eq!(
+                (start.variant, start.castling_mode),
+                (Variant::Chess, CastlingMode::Chess960)
+            );
+            let told = start.initial_fen.unwrap();
+            let mode = CastlingMode::Chess960;
+            let ours = crate::rules::Position::from_fen(Variant::Chess, mode, &told).unwrap();
+            let theirs = crate::rules::Position::from_fen(Variant::Chess, mode, fen).unwrap();
+            assert_eq!(ours.fen(), theirs.fen());
+        }
+    }
+
+    #[test]
     fn no_clock_and_no_days_is_unlimited_whatever_the_numbers_say() {
         let (start, state) =
             full_of(&line(r#""clock":null,"#).replace("180000", "2147483647")).unwrap();

@@ -11,7 +11,7 @@ use crate::lobby::{
 };
 use crate::platform::error::{ErrorBody, PlatformError, Recovery, WaitScope, excerpt};
 use crate::platform::lichess::wire;
-use crate::rules::{Color, Variant};
+use crate::rules::{CastlingMode, Color, Variant};
 
 /// A challenge as the platform shows it. `None` if it has no id. `compat` came beside it; `replayed`: it may be old.
 pub(in crate::platform::lichess) fn challenge(
@@ -197,7 +197,7 @@ pub(in crate::platform::lichess) fn online_bot(account: &wire::Account) -> Optio
     })
 }
 
-/// What a rating is for. Chess960 is left out: it is neither a speed nor a variant of ours.
+/// What a rating is for. Chess960 and the other shuffled twins are left out: they are neither a speed nor a variant of ours.
 fn perf_kind(key: &str) -> Option<(Option<Variant>, Option<Speed>)> {
     let speed = match key {
         "ultraBullet" => Speed::UltraBullet,
@@ -207,8 +207,9 @@ fn perf_kind(key: &str) -> Option<(Option<Variant>, Option<Speed>)> {
         "classical" => Speed::Classical,
         "correspondence" => Speed::Correspondence,
         _ => {
-            let (variant, _) = variant(key).filter(|(variant, _)| *variant != Variant::Chess)?;
-            return Some((Some(variant), None));
+            let (variant, mode) = variant(key)?;
+            let own = variant != Variant::Chess && mode == CastlingMode::Standard;
+            return own.then_some((Some(variant), None));
         }
     };
     Some((None, Some(speed)))
@@ -261,7 +262,6 @@ pub(in crate::platform::lichess) fn refusal(error: &PlatformError) -> Option<Cha
 mod tests {
     use super::*;
     use crate::game::PlayerKind;
-    use crate::rules::CastlingMode;
 
     fn read(text: &str) -> Challenge {
         let line = format!(r#"{{"type":"challenge","challenge":{text}}}"#);
@@ -387,7 +387,8 @@ mod tests {
     fn a_bot_online_has_ratings_by_speed_or_by_variant() {
         let bot: wire::Account = serde_json::from_str(
             r#"{"id":"b","username":"B","perfs":{"blitz":{"games":5,"rating":1400,"prov":true},"crazyhouse":{"games":9,"rating":1900},
-            "puzzle":{"games":1,"rating":1},"chess960":{"games":1,"rating":1},"atomic":7},"tosViolation":true}"#,
+            "puzzle":{"games":1,"rating":1},"chess960":{"games":1,"rating":1},"crazyhouse960":{"games":1,"rating":1},
+            "threeCheck960":{"games":1,"rating":1},"atomic":7},"tosViolation":true}"#,
         )
         .unwrap();
         let bot = online_bot(&bot).unwrap();

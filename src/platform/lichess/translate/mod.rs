@@ -33,9 +33,32 @@ pub(super) fn color(word: Option<&str>) -> Option<Color> {
     }
 }
 
-/// The variant of a key. A house names the variants that Lichess lacks by their UCI names.
+/// The variant of a key. A house has more of them than Lichess: see [`variant_key`].
 pub(super) fn variant(key: &str) -> Option<(Variant, CastlingMode)> {
-    Variant::from_lichess_key(key).or_else(|| Variant::from_uci_name(key))
+    Variant::from_lichess_key(key)
+        .or_else(|| twin(key))
+        .or_else(|| Variant::from_uci_name(key))
+}
+
+/// The free-castling twin of a variant that Lichess has in its usual form only.
+fn twin(key: &str) -> Option<(Variant, CastlingMode)> {
+    let usual = key.strip_suffix("960")?;
+    let (variant, _) = Variant::from_lichess_key(usual)?;
+    let mode = CastlingMode::Chess960;
+    (variant.supports_chess960() && variant_key(variant, mode) == key).then_some((variant, mode))
+}
+
+/// The key of a variant. What Lichess lacks a house calls as Lichess would: a twin by the key of its usual form with `960`
+/// behind it (`threeCheck960`, whatever UCI calls it), a variant of its own by its UCI name.
+pub(super) fn variant_key(variant: Variant, mode: CastlingMode) -> String {
+    match (
+        variant.lichess_key(mode),
+        variant.lichess_key(CastlingMode::Standard),
+    ) {
+        (Some(key), _) => key.to_owned(),
+        (None, Some(usual)) => format!("{usual}960"),
+        (None, None) => variant.uci_name_with(mode),
+    }
 }
 
 /// Milliseconds of a bank; below zero reads as zero.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::variant_key;
 use crate::game::{ChatRoom, PlayMove, TimeControl};
 use crate::lobby::{ChallengeRequest, ColorChoice, DeclineReason};
-use crate::rules::{CastlingMode, Variant};
+use crate::rules::CastlingMode;
 
 /// Longest chat line, in characters.
 pub(in crate::platform::lichess) const CHAT_MAX_CHARS: usize = 140;
@@ -76,14 +77,6 @@ pub(in crate::platform::lichess) fn challenge_form(
         TimeControl::Unlimited => {}
     }
     Ok(form)
-}
-
-/// The key of a variant. What Lichess lacks has its UCI name, as a house calls it.
-pub(in crate::platform::lichess) fn variant_key(variant: Variant, mode: CastlingMode) -> String {
-    match variant.lichess_key(mode) {
-        Some(key) => key.to_owned(),
-        None => variant.uci_name_with(mode),
-    }
 }
 
 fn color(choice: ColorChoice) -> &'static str {
@@ -160,6 +153,7 @@ mod tests {
     use super::*;
     use crate::game::PlayerName;
     use crate::lobby::RequestId;
+    use crate::rules::Variant;
 
     fn request(time_control: TimeControl) -> ChallengeRequest {
         ChallengeRequest {
@@ -255,14 +249,28 @@ mod tests {
 
     #[test]
     fn variants_of_a_house_are_named_and_read_back() {
+        use CastlingMode::{Chess960, Standard};
         for (variant, mode, key) in [
-            (Variant::Chess, CastlingMode::Chess960, "chess960"),
-            (Variant::Capablanca, CastlingMode::Standard, "capablanca"),
-            (Variant::Capahouse, CastlingMode::Chess960, "capahouse960"),
-            (Variant::ThreeCheck, CastlingMode::Standard, "threeCheck"),
+            (Variant::Chess, Standard, "standard"),
+            (Variant::Chess, Chess960, "chess960"),
+            (Variant::Crazyhouse, Chess960, "crazyhouse960"),
+            (Variant::Capablanca, Standard, "capablanca"),
+            (Variant::Capablanca, Chess960, "capablanca960"),
+            (Variant::Capahouse, Chess960, "capahouse960"),
+            (Variant::Suicide, Standard, "suicide"),
+            (Variant::ThreeCheck, Standard, "threeCheck"),
+            (Variant::ThreeCheck, Chess960, "threeCheck960"),
+            (Variant::KingOfTheHill, Standard, "kingOfTheHill"),
+            (Variant::KingOfTheHill, Chess960, "kingOfTheHill960"),
+            (Variant::RacingKings, Standard, "racingKings"),
+            (Variant::Atomic, Chess960, "atomic960"),
+            (Variant::Horde, Chess960, "horde960"),
         ] {
             assert_eq!(variant_key(variant, mode), key);
-            assert_eq!(super::super::variant(key), Some((variant, mode)));
+            assert_eq!(super::super::variant(key), Some((variant, mode)), "{key}");
+        }
+        for nothing in ["standard960", "racingKings960", "fromPosition960", "960"] {
+            assert_eq!(super::super::variant(nothing), None, "{nothing}");
         }
     }
 

@@ -27,6 +27,7 @@ use crate::platform::backoff::Backoff;
 use crate::platform::error::{ErrorBody, PlatformError};
 use crate::platform::http::{ByteStream, HttpClient};
 use crate::platform::ndjson::{Frame, FrameError, FrameReader};
+use crate::platform::verdict;
 use crate::rules::Move;
 
 use self::calls::{Calls, Done, Look};
@@ -42,6 +43,9 @@ use super::wire::{self, GameLine};
 
 /// Looks at the page for an end that was announced, or that our command must have caused.
 const END_LOOKS_MAX: u32 = 4;
+
+/// The server forgets games that end with fewer half-moves than this.
+const KEPT_FROM_PLY: usize = 3;
 
 /// What a game's task is made of.
 #[derive(Debug)]
@@ -522,17 +526,23 @@ impl GameTask {
 
     /// The end without the page's word: by our rules if the board tells.
     fn finish_by_rules(&mut self, words: &str) {
-        let unconfirmed = self.unconfirmed.map(|(_, m)| m);
-        let by_rules = self.track.as_ref().and_then(|track| {
-            track
-                .end_by_rules(None)
-                .or_else(|| unconfirmed.and_then(|m| track.end_by_rules(Some(m))))
-        });
-        self.finish(by_rules.unwrap_or_else(|| GameEnd {
+        self.finish(self.end_by_rules().unwrap_or_else(|| GameEnd {
             result: GameResult::Unknown,
             termination: Termination::Unknown,
             words: words.to_owned(),
         }));
+    }
+
+    /// The end that the board tells: as it was shown last, or with our last move, which the server does not repeat when it ends
+    /// the game.
+    fn end_by_rules(&self) -> Option<GameEnd> {
+        let track = self.track.as_ref()?;
+        let with_ours = || track.end_by_rules(Some(self.unconfirmed?.1));
+        track.end_by_rules(None).or_else(with_ours)
+    }
+
+    fn moves_known(&self) -> usize {
+        self.track.as_ref().map_or(0, |track| track.moves().len())
     }
 
     // ---- looks at the page
@@ -546,7 +556,7 @@ impl GameTask {
         match look {
             Look::Page(page) => {
                 if let Some(end) = translate::end_of_page(&page) {
-                    return self.finish(end);
+                    return self.finish(verdict::complete(end, self.end_by_rules()));
                 }
                 self.on_running_page(now, wants, &page);
             }
@@ -563,6 +573,13 @@ impl GameTask {
             }
             Look::Missing if wants.gone => {
                 self.finish_by_rules("the server does not know the game any more")
+            }
+            Look::Missing if wants.end && self.moves_known() < KEPT_FROM_PLY => {
+                self.finish(GameEnd {
+                    result: GameResult::NoResult,
+                    termination: Termination::NoStart,
+                    words: "over before it counted; the server does not keep it".to_owned(),
+                });
             }
             Look::Missing => self.on_blind(now, wants, "no such page"),
             Look::Blind(words) => self.on_blind(now, wants, &words),

@@ -46,7 +46,9 @@ impl Evaluation {
 pub(super) fn split_commands(comment: &str) -> (Option<Duration>, Option<Evaluation>, String) {
     let (mut clock, mut evaluation) = (None, None);
     let mut rest = String::new();
-    let mut text = comment;
+    // Control characters are written as blanks, so they must not hide a command from this reading only.
+    let comment = comment.replace(char::is_control, " ");
+    let mut text = comment.as_str();
     while let Some(start) = text.find("[%") {
         let (before, command) = text.split_at(start);
         let Some(end) = command.find(']') else { break };
@@ -64,6 +66,9 @@ pub(super) fn split_commands(comment: &str) -> (Option<Duration>, Option<Evaluat
         {
             // Commands of other programs are kept where they stand, and so are those that say nothing readable.
             rest.push_str(command.get(..after).unwrap_or_default());
+        } else {
+            // What stood on both sides must not join into a new command.
+            rest.push(' ');
         }
         text = command.get(after..).unwrap_or_default();
     }
@@ -130,6 +135,22 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn what_surrounds_a_command_does_not_join_into_another() {
+        let (clock, evaluation, rest) = split_commands("[[%clk 0:02:27]%eval .28]");
+        assert_eq!(clock, Some(Duration::from_secs(147)));
+        assert_eq!(evaluation, None);
+        assert_eq!(rest, "[ %eval .28]");
+        assert_eq!(split_commands(&rest), (None, None, rest.clone()));
+    }
+
+    #[test]
+    fn control_characters_count_as_blanks() {
+        let (_, evaluation, rest) = split_commands("good\u{7}move [%eval\0.28]");
+        assert_eq!(evaluation, Some(Evaluation::Centipawns(28)));
+        assert_eq!(rest, "good move");
     }
 
     #[test]

@@ -92,6 +92,9 @@ impl FakeIcs {
                 stream
                     .set_nodelay(true)
                     .expect("a fresh socket takes options");
+                if server.with(|world| world.refuses_connection()) {
+                    continue;
+                }
                 let session = server.with(|world| world.connect());
                 tokio::spawn(stream::serve(
                     server.world.clone(),
@@ -132,6 +135,14 @@ impl FakeIcs {
     /// Cuts a player's connection as a network does.
     pub fn cut(&self, name: &str) {
         self.with(|world| world.cut(name));
+    }
+
+    /// Pulls a player's plug, so that nobody can connect any more; or puts it back.
+    pub fn unplug(&self, name: &str, unplugged: bool) {
+        self.faults(|faults| faults.refuse_connections = if unplugged { u32::MAX } else { 0 });
+        if unplugged {
+            self.cut(name);
+        }
     }
 
     /// Every line that this name sent since the start, logins included; passwords as they came.

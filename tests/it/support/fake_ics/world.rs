@@ -285,7 +285,8 @@ impl World {
     pub fn input_bytes(&mut self, session: usize, line: &[u8]) {
         let mut line = line.to_vec();
         if let Some(state) = self.session(session) {
-            if let Some((opened, _)) = timeseal::open(&line)
+            // A stamp of zero counts as none.
+            if let Some((opened, 1..)) = timeseal::open(&line)
                 && (state.sealed || opened.starts_with(b"TIMESTAMP|"))
             {
                 state.sealed = true;

@@ -6,8 +6,8 @@ use seneschal::game::{GameResult, Termination};
 use seneschal::platform::ClientEnd;
 use seneschal::rules::Variant;
 
-use crate::lichess_fake::{Answer, Fake, FakeGame, Send};
-use crate::lichess_rig::{Player, Rig, config};
+use crate::lichess::fake::{Answer, Fake, FakeGame, Send};
+use crate::lichess::rig::{Player, Rig, config};
 
 /// Every ply of ours was accepted once, and the plies are the ones that we owed.
 pub fn assert_one_move_per_ply(fake: &Fake, id: &str) {

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::lichess_fake::{Fake, TOKEN};
+use crate::lichess::fake::{Fake, TOKEN};
 
 /// Nothing in these tests takes longer.
 pub const PATIENCE: Duration = Duration::from_secs(20);
