@@ -192,14 +192,15 @@ async fn at_the_ics(ics: FakeIcs, made: Arc<AtomicUsize>) {
     }
 }
 
-/// One configuration for all three.
+/// One configuration for all three. The next challenge comes in the moment in which the last game ends, so that one game
+/// with an opponent at a time would be too few now and then.
 fn configuration(dir: &Path, house: &HouseHandle, pychess: &FakePychess, ics_port: u16) -> String {
     let dir = dir.display();
     format!(
         "[daemon]\nstate_dir = \"{dir}/state\"\ndrain_timeout_s = 2\nreconcile_s = 10\n\n\
          [engine]\nhash_mib = 1\nthreads = 1\n\n\
          [game.time]\nmax_nodes = 60\nfirst_move_s = 0.2\n\n[game.resign]\nenabled = false\n\n\
-         [lobby]\nmax_games = 3\n\n\
+         [lobby]\nmax_games = 3\nmax_games_per_opponent = 3\n\n\
          [accounts.house]\nplatform = \"house\"\nbase_url = \"{}\"\ntoken_file = \"{dir}/house.token\"\n\n\
          [accounts.pychess]\nplatform = \"pychess\"\nbase_url = \"{}\"\ntoken_file = \"{dir}/pychess.token\"\n\
          variants = [\"capablanca\", \"crazyhouse\"]\n\n\
