@@ -12,7 +12,9 @@ use secrecy::SecretString;
 use super::run::pass_signals_on;
 use crate::config::EngineSection;
 use crate::daemon::assemble::{ENGINE_NAME, pool};
+use crate::daemon::house_analyst::PoolAnalyst;
 use crate::daemon::{AccountSetup, Daemon, Shutdown, Stats};
+use crate::engine::Pool;
 use crate::game::GamePolicy;
 use crate::house::account::{AccountKind, Scopes};
 use crate::house::{House, HouseConfig, HouseHandle};
@@ -74,14 +76,21 @@ impl Demo {
     }
 
     async fn play(self) -> anyhow::Result<ExitCode> {
+        let game = quick_play();
+        let engine = EngineSection {
+            hash_mib: 16,
+            ..EngineSection::default()
+        };
+        let pool = Arc::new(pool(&engine, &game)?);
         let house = House::start(HouseConfig {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port),
+            analyst: Some(Arc::new(PoolAnalyst::new(Arc::clone(&pool), ENGINE_NAME))),
             ..HouseConfig::default()
         })
         .await
         .context("opening the house")?;
         println!("live boards: {}/", house.base_url());
-        let daemon = daemon(&house).await?;
+        let daemon = daemon(&house, game, pool).await?;
         let stats = daemon.stats.clone();
         let shutdown = Shutdown::default();
         let signals = pass_signals_on(shutdown.clone())?;
@@ -176,8 +185,8 @@ fn summary(
     format!("{total} games finished: {list}; {faults} faults, {violations} violations")
 }
 
-/// Two accounts of the house, one of which asks for games.
-async fn daemon(house: &HouseHandle) -> anyhow::Result<Daemon> {
+/// Short thinking, so that there is something to see.
+fn quick_play() -> GamePolicy {
     let mut game = GamePolicy::default();
     game.time.max_move = Duration::from_millis(60);
     game.time.first_move = Duration::from_millis(200);
@@ -185,6 +194,11 @@ async fn daemon(house: &HouseHandle) -> anyhow::Result<Daemon> {
     game.resign.score_cp = -900;
     game.resign.moves = 3;
     game.draw.min_ply = 60;
+    game
+}
+
+/// Two accounts of the house, one of which asks for games.
+async fn daemon(house: &HouseHandle, game: GamePolicy, pool: Arc<Pool>) -> anyhow::Result<Daemon> {
     let offer = |variant: &str| Offer {
         variant: variant.to_owned(),
         clock: "30+0".to_owned(),
@@ -204,10 +218,6 @@ async fn daemon(house: &HouseHandle) -> anyhow::Result<Daemon> {
         bot_games_left_for_others: 0,
         offers: vec![offer("crazyhouse"), offer("capablanca")],
         ..MatchmakingPolicy::default()
-    };
-    let engine = EngineSection {
-        hash_mib: 16,
-        ..EngineSection::default()
     };
     let origin = Origin::new(
         house.base_url(),
@@ -247,7 +257,7 @@ async fn daemon(house: &HouseHandle) -> anyhow::Result<Daemon> {
     }
     Ok(Daemon {
         accounts,
-        pool: Arc::new(pool(&engine, &game)?),
+        pool,
         game,
         lobby,
         matchmaking,

@@ -12,12 +12,17 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
+use crate::config::EngineSection;
+use crate::daemon::assemble::{ENGINE_NAME, pool};
+use crate::daemon::house_analyst::PoolAnalyst;
 use crate::daemon::house_archive::StoreArchive;
-use crate::game::TimeControl;
+use crate::game::{GamePolicy, TimeControl};
 use crate::house::account::{Account, AccountKind, Scopes, Token, account_id};
+use crate::house::analysis::Analyst;
 use crate::house::archive::{Archive, TokenRecord};
 use crate::house::challenge::Terms;
 use crate::house::fault::FaultPlan;
+use crate::house::league::LeaguePlan;
 use crate::house::limits::Limits;
 use crate::house::load::{self, LoadPlan};
 use crate::house::time::Timeline;
@@ -46,6 +51,35 @@ pub(super) struct House {
     /// A file that says how the house is to misbehave
     #[arg(long, value_name = "FILE")]
     fault_plan: Option<PathBuf>,
+    /// Threads that analyse finished games when somebody asks for it; 0: no analysis
+    #[arg(long, value_name = "THREADS", default_value_t = 1)]
+    analysis_threads: u32,
+    /// Play a league of this name: everybody meets everybody. One that was begun before goes on
+    #[arg(long, value_name = "NAME")]
+    league: Option<String>,
+    /// Who plays in it, separated by commas; every bot with an account if left out
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "league")]
+    league_players: Vec<String>,
+    /// Its variant
+    #[arg(
+        long,
+        value_name = "VARIANT",
+        default_value = "crazyhouse",
+        requires = "league"
+    )]
+    league_variant: String,
+    /// Its clock: minutes and seconds per move, as 3+2
+    #[arg(long, value_name = "CLOCK", default_value = "3+2", requires = "league")]
+    league_clock: String,
+    /// How often everybody meets everybody
+    #[arg(long, value_name = "N", default_value_t = 2, requires = "league")]
+    league_rounds: usize,
+    /// Its games at the same time, at most
+    #[arg(long, value_name = "N", default_value_t = 4, requires = "league")]
+    league_at_once: usize,
+    /// Its games are not rated
+    #[arg(long, requires = "league")]
+    league_casual: bool,
     /// Limit challenges and bot games per day as Lichess does
     #[arg(long)]
     lichess_limits: bool,
@@ -148,6 +182,31 @@ impl House {
         }
     }
 
+    /// The league that the arguments ask for.
+    fn league_plan(&self) -> anyhow::Result<Option<LeaguePlan>> {
+        let Some(name) = &self.league else {
+            return Ok(None);
+        };
+        let key = &self.league_variant;
+        let variant = HouseVariant::from_key(key)
+            .filter(|variant| *variant != HouseVariant::FROM_POSITION)
+            .with_context(|| format!("--league-variant: there is no variant `{key}`"))?;
+        Ok(Some(LeaguePlan {
+            name: name.clone(),
+            players: self.league_players.clone(),
+            terms: Terms {
+                variant,
+                rated: !self.league_casual,
+                time: league_clock(&self.league_clock)?,
+                color: None,
+                fen: None,
+                special: BTreeSet::new(),
+            },
+            times: self.league_rounds,
+            at_once: self.league_at_once,
+        }))
+    }
+
     async fn serve(self) -> anyhow::Result<ExitCode> {
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         tracing_subscriber::fmt()
@@ -162,6 +221,7 @@ impl House {
                 FaultPlan::parse(&text).with_context(|| file.display().to_string())?
             }
         };
+        let league = self.league_plan()?;
         let terms = self.load_variants.iter().map(|key| load_terms(key));
         let terms = terms.collect::<anyhow::Result<Vec<Terms>>>()?;
         let store = open_store(&self.data.path)?;
@@ -178,6 +238,8 @@ impl House {
             archive: Arc::new(StoreArchive::new(store)),
             faults,
             limits,
+            analyst: analyst(self.analysis_threads)?,
+            league,
             ..HouseConfig::default()
         })
         .await?;
@@ -214,6 +276,48 @@ impl House {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// `3+2`: three minutes, two seconds per move. Minutes may be halves or quarters.
+fn league_clock(text: &str) -> anyhow::Result<TimeControl> {
+    let wrong =
+        || format!("--league-clock `{text}`: expected minutes and seconds, as 3+2 or 0.5+1");
+    let (minutes, increment) = text.split_once('+').with_context(wrong)?;
+    let minutes: f64 = minutes.parse().with_context(wrong)?;
+    let increment: u64 = increment.parse().with_context(wrong)?;
+    let seconds = minutes * 60.0;
+    let whole = seconds.fract() == 0.0 && (0.0..=10_800.0).contains(&seconds);
+    anyhow::ensure!(whole && increment <= 60, wrong());
+    anyhow::ensure!(
+        seconds > 0.0 || increment > 0,
+        "--league-clock `{text}`: nobody would have any time"
+    );
+    Ok(TimeControl::clock(seconds as u64, increment))
+}
+
+/// Memory of the analyst's transposition table, in MiB.
+const ANALYSIS_HASH_MIB: u32 = 32;
+
+/// The embedded engine as analyst of the house.
+fn analyst(threads: u32) -> anyhow::Result<Option<Arc<dyn Analyst>>> {
+    if threads == 0 {
+        return Ok(None);
+    }
+    let engine = EngineSection {
+        threads,
+        hash_mib: ANALYSIS_HASH_MIB,
+        ..EngineSection::default()
+    };
+    let problems = engine.problems();
+    anyhow::ensure!(
+        problems.is_empty(),
+        "--analysis-threads {threads}: at most 256 threads can be had"
+    );
+    let pool = pool(&engine, &GamePolicy::default())?;
+    Ok(Some(Arc::new(PoolAnalyst::new(
+        Arc::new(pool),
+        ENGINE_NAME,
+    ))))
 }
 
 /// Plays `games` games at a time against the bots that are online, and prints how fast they answered.

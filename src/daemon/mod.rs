@@ -16,11 +16,13 @@
 //! | `origins` | one governor per server, with its limits on disk |
 //! | [`journal`] | what is on disk before it is acted on |
 //! | [`tapes`] | one thread that writes the tapes of all games |
+//! | [`house_archive`], [`house_analyst`] | a house's games in the store, and judged by the pool |
 //! | [`stats`], [`overhead`] | what is counted and measured |
 
 mod abandon;
 pub mod assemble;
 mod game_task;
+pub mod house_analyst;
 pub mod house_archive;
 pub mod journal;
 mod lobby_task;

@@ -9,6 +9,7 @@ use crate::game::TimeControl;
 use crate::rules::notation::pgn::PgnGame;
 use crate::rules::{Color, Outcome};
 
+use super::analysis::grade::mark;
 use super::game::{Game, GameRecord, RestoreError, Seat};
 use super::status::Status;
 use super::variant::speed_key;
@@ -66,10 +67,28 @@ pub fn game_pgn(record: &GameRecord, base_url: &str) -> Result<String, RestoreEr
             step.clock = Some(Duration::from_millis((*shown_ms).max(0) as u64));
         }
     }
+    annotate(&mut pgn, &game);
     if let (Some(last), Some(reason)) = (pgn.moves.last_mut(), &game.reason) {
         last.comment = reason.clone();
     }
     Ok(pgn.to_string())
+}
+
+/// Values and marks, if the game was analysed.
+fn annotate(pgn: &mut PgnGame, game: &Game) {
+    let Some(analysis) = &game.analysis else {
+        return;
+    };
+    pgn.tags.set("Annotator", analysis.by.clone());
+    let mut mover = game.history().start().turn();
+    let pairs = analysis.positions.windows(2);
+    for ((step, pair), played) in pgn.moves.iter_mut().zip(pairs).zip(&game.moves) {
+        let [before, after] = pair else { continue };
+        step.evaluation = after.value.for_pgn();
+        let earned = mark(mover, played, before, after);
+        step.nags.extend(earned.map(|earned| earned.nag()));
+        mover = !mover;
+    }
 }
 
 fn elo(seat: &Seat) -> String {

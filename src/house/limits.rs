@@ -31,6 +31,8 @@ pub enum Limited {
     Guest,
     /// Commands on the page.
     Page,
+    /// Games to analyse.
+    Analysis,
     /// Games between bots, counted when they begin, for both.
     BotGamesDay,
 }
@@ -65,6 +67,7 @@ impl Limits {
             (Limited::Playing, set(120, 5 * MINUTE_MS)),
             (Limited::Guest, set(30, 10 * MINUTE_MS)),
             (Limited::Page, set(300, MINUTE_MS)),
+            (Limited::Analysis, set(60, 60 * MINUTE_MS)),
         ]))
     }
 

@@ -10,6 +10,8 @@
 //! | [`api`] | HTTP: who asks, what is answered |
 //! | [`conn`], [`lines`], [`fault`], [`limits`], [`violation`] | connections, stream queues, faults on purpose, limits, reports |
 //! | [`archive`] | what is kept; the place is brought by who starts the house |
+//! | [`analysis`] | what an engine, brought by who starts the house, thinks of finished games |
+//! | [`league`] | a round robin of bots that plays itself |
 //! | [`web`] | the page |
 //!
 //! ```no_run
@@ -26,6 +28,7 @@
 //! ```
 
 pub mod account;
+pub mod analysis;
 pub mod api;
 pub mod archive;
 pub mod challenge;
@@ -38,6 +41,7 @@ pub mod form;
 pub mod game;
 pub mod glicko;
 pub mod hall;
+pub mod league;
 pub mod limits;
 pub mod lines;
 pub mod load;

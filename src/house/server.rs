@@ -10,11 +10,13 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::account::{AccountError, AccountKind, Scopes, Token};
+use super::analysis::{self, Analyst, Desk};
 use super::api::{App, router};
 use super::archive::{Archive, ArchiveError, GameQuery, MemoryArchive};
 use super::conn::{Connections, Gate, HouseListener, Peer};
 use super::fault::{FaultEngine, FaultPlan, FaultPlanError, Loss};
 use super::hall::{FinishedGames, Hall, HallSettings};
+use super::league::{self, League, LeagueError, LeaguePlan, Player};
 use super::limits::Limits;
 use super::time::Timeline;
 use super::violation::Violations;
@@ -50,6 +52,10 @@ pub struct HouseConfig {
     pub max_connections: usize,
     /// Games that an account may have at a time.
     pub max_playing: usize,
+    /// Judges finished games for the page; without one, games have no values.
+    pub analyst: Option<Arc<dyn Analyst>>,
+    /// A league to be played.
+    pub league: Option<LeaguePlan>,
     /// Seed of ids, colours and shuffled starts; from the operating system if absent.
     pub seed: Option<u64>,
 }
@@ -70,6 +76,8 @@ impl Default for HouseConfig {
             claim_delay: Duration::from_millis(500),
             max_connections: 2_048,
             max_playing: 200,
+            analyst: None,
+            league: None,
             seed: None,
         }
     }
@@ -97,6 +105,9 @@ pub enum HouseError {
     /// Accounts and games cannot be read or written.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The league cannot be.
+    #[error(transparent)]
+    League(#[from] LeagueError),
     /// The account cannot be had.
     #[error(transparent)]
     Account(#[from] AccountError),
@@ -145,6 +156,8 @@ impl House {
         };
         let hall = Arc::new(Hall::new(settings, timeline));
         fill(&hall, &*config.archive).await?;
+        let league = config.league.map(|plan| open_league(&hall, plan));
+        let league = league.transpose()?.map(Arc::new);
 
         let connections = Connections::default();
         let gate = Gate::default();
@@ -156,6 +169,7 @@ impl House {
             timeline,
         );
         let (restart, restarts) = mpsc::channel(1);
+        let (desk, games_to_analyse) = Desk::new(config.analyst);
         let app = Arc::new(App {
             hall,
             faults: FaultEngine::new(config.faults),
@@ -167,6 +181,8 @@ impl House {
             hosts: config.hosts,
             restart,
             page: web::Page::default(),
+            desk,
+            league,
         });
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
@@ -178,6 +194,12 @@ impl House {
             Arc::clone(&app),
             gate,
             restarts,
+            stop.clone(),
+        ));
+        tasks.spawn(league::run(Arc::clone(&app), stop.clone()));
+        tasks.spawn(analysis::run(
+            Arc::clone(&app),
+            games_to_analyse,
             stop.clone(),
         ));
         tasks.spawn(web::live::run(Arc::clone(&app), stop.clone()));
@@ -349,6 +371,25 @@ async fn fill(hall: &Hall, archive: &dyn Archive) -> Result<(), ArchiveError> {
         .await?;
     hall.load(accounts, tokens, games);
     Ok(())
+}
+
+/// A league of the bots that have an account now, or of those that are named.
+fn open_league(hall: &Hall, plan: LeaguePlan) -> Result<League, LeagueError> {
+    let player = |account: &super::account::Account| Player {
+        account: account.id(),
+        name: account.name.clone(),
+    };
+    let players: Vec<Player> = if plan.players.is_empty() {
+        let accounts = hall.accounts();
+        accounts.iter().filter(|a| a.is_bot()).map(player).collect()
+    } else {
+        let named = plan.players.iter().map(|name| match hall.account(name) {
+            Some((account, _)) if account.is_bot() => Ok(player(&account)),
+            _ => Err(LeagueError::NoBot(name.clone())),
+        });
+        named.collect::<Result<_, _>>()?
+    };
+    League::new(plan, players)
 }
 
 async fn serve(listener: HouseListener, app: Arc<App>, stop: CancellationToken) {

@@ -11,7 +11,8 @@ import threading
 import time
 import urllib.parse
 
-PATIENCE_S = 20
+# Waiting ends when what is waited for has come; this is only for a machine that is busy with other things.
+PATIENCE_S = 120
 
 
 def find_chromium():
@@ -41,9 +42,9 @@ class Chromium:
             os.set_inheritable(fd, True)
         self.process = subprocess.Popen(
             [
-                path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-                "--disable-component-update", "--no-first-run", f"--user-data-dir={self.profile}",
-                "--remote-debugging-pipe", "about:blank",
+                path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--disable-sync",
+                "--disable-background-networking", "--disable-component-update", "--no-first-run", "--mute-audio",
+                f"--user-data-dir={self.profile}", "--remote-debugging-pipe", "about:blank",
             ],
             preexec_fn=wire, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
@@ -71,7 +72,7 @@ class Chromium:
                 with self.lock:
                     if "id" in data:
                         self.answers[data["id"]] = data
-                    else:
+                    elif not data["method"].startswith("Network."):
                         self.events.append(data)
                     self.lock.notify_all()
 
@@ -91,16 +92,17 @@ class Chromium:
             raise RuntimeError(f"{method}: {answer['error']}")
         return answer["result"]
 
-    def page(self, url, width=1100, height=900, touch=False):
+    def page(self, url, width=1100, height=900, touch=False, scale=1):
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", {"url": "about:blank", "browserContextId": context})["targetId"]
         session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
-        page = Page(self, session, touch)
-        for domain in ("Page", "Runtime", "Log"):
+        page = Page(self, session, touch, context)
+        # The network is listened to from the beginning: what is open already could not be cut later.
+        for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
         page.call(
             "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch},
+            {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": touch},
         )
         if touch:
             page.call("Emulation.setTouchEmulationEnabled", {"enabled": True})
@@ -117,10 +119,14 @@ class Chromium:
 
 
 class Page:
-    def __init__(self, browser, session, touch):
+    def __init__(self, browser, session, touch, context):
         self.browser = browser
         self.session = session
         self.touch = touch
+        self.context = context
+
+    def close(self):
+        self.browser.call("Target.disposeBrowserContext", {"browserContextId": self.context})
 
     def call(self, method, params=None):
         return self.browser.call(method, params, self.session)
@@ -142,6 +148,8 @@ class Page:
 
     def until(self, expression, what=None):
         """Waits until the expression is true, and returns its value."""
+        # An element comes over as an empty object, which Python takes for nothing.
+        expression = f"(() => {{ const value = ({expression}); return value instanceof Element ? true : value; }})()"
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             try:
@@ -236,6 +244,20 @@ class Page:
             mouse("mouseMoved", x + (to_x - x) * part, y + (to_y - y) * part)
         mouse("mouseReleased", to_x, to_y)
 
+    def key(self, name):
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", {"type": kind, "key": name, "code": name})
+
+    def confirm_next(self):
+        """Says yes to the next question that the page asks."""
+        self.js("window.confirm = () => true")
+
+    def offline(self, off):
+        self.call(
+            "Network.emulateNetworkConditions",
+            {"offline": off, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
+        )
+
     def tap(self, start, end):
         self.click_at(self.place(start))
         self.click_at(self.place(end))
@@ -277,6 +299,24 @@ class House:
         report = self.process.stdout.read().strip()
         self.process.wait(timeout=PATIENCE_S)
         shutil.rmtree(self.data, ignore_errors=True)
+        return report
+
+
+class Demo:
+    """`seneschal demo`: a house and two bots that play."""
+
+    def __init__(self, binary):
+        self.process = subprocess.Popen([binary, "demo"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.first_line = self.process.stdout.readline().strip()
+        self.url = self.first_line.split(": ", 1)[1].rstrip("/")
+
+    def close(self):
+        # The first signal lets running games end, the second does not wait for them.
+        for _ in range(2):
+            self.process.terminate()
+            time.sleep(0.5)
+        report = self.process.stdout.read().strip()
+        self.process.wait(timeout=PATIENCE_S)
         return report
 
 

@@ -16,7 +16,7 @@ use super::super::endpoint::Endpoint;
 use super::super::fault::{Effect, Loss, RateLimitShape};
 use super::super::refusal::Refusal;
 use super::super::violation::ViolationKind;
-use super::{App, BODY_TIME, token_of};
+use super::{App, BODY_BYTES, BODY_TIME, token_of};
 
 /// Runs a request through the checks and the fault plan.
 pub(super) async fn guard(
@@ -31,6 +31,10 @@ pub(super) async fn guard(
         return Refusal::Forbidden(refused).into_response();
     }
     let endpoint = Endpoint::of(request.method(), request.uri().path());
+    if endpoint == Endpoint::Page && is_too_large(request.headers()) {
+        // Most commands of the page read no body, and would leave a huge one lying there.
+        return Refusal::TooLarge.into_response();
+    }
     if endpoint == Endpoint::Unknown {
         let detail = format!("{} {}", request.method(), request.uri().path());
         app.hall
@@ -63,6 +67,14 @@ pub(super) async fn guard(
         app.hall.told_to_wait(account, endpoint, seconds.0);
     }
     response
+}
+
+/// Whether a body says of itself that it is longer than what is read.
+fn is_too_large(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok())
+        .is_some_and(|length| length > BODY_BYTES)
 }
 
 /// Marks an answer that said how long to wait.

@@ -20,11 +20,14 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use super::account::TokenHash;
+use super::analysis::Desk;
 use super::archive::Archive;
 use super::conn::Connections;
 use super::fault::FaultEngine;
 use super::form::Form;
+use super::game::Game;
 use super::hall::{Caller, Hall};
+use super::league::League;
 use super::refusal::Refusal;
 use super::violation::ViolationKind;
 
@@ -51,6 +54,35 @@ pub struct App {
     pub restart: tokio::sync::mpsc::Sender<Duration>,
     /// Watching and playing in the browser.
     pub page: super::web::Page,
+    /// Where finished games wait to be analysed.
+    pub desk: Desk,
+    /// The league that is played here.
+    pub league: Option<Arc<League>>,
+}
+
+impl App {
+    /// A game, at hand or from the archive, and the present time.
+    ///
+    /// # Errors
+    /// 404 if there is none, 503 if the archive does not answer.
+    pub async fn game(&self, id: &str) -> Result<(Game, i64), Refusal> {
+        let plain = id.len() == 8 && id.bytes().all(|b| b.is_ascii_alphanumeric());
+        if !plain {
+            return Err(Refusal::NOT_FOUND);
+        }
+        if let Some(found) = self.hall.look(id, |game, now_ms| (game.clone(), now_ms)) {
+            return Ok(found);
+        }
+        let record = self.archive.game(id).await.map_err(|error| {
+            tracing::error!(%error, "a game cannot be read");
+            Refusal::Unavailable("The archive does not answer")
+        })?;
+        let now_ms = self.hall.timeline.now_ms();
+        record
+            .and_then(|record| Game::restore(record, now_ms).ok())
+            .map(|game| (game, now_ms))
+            .ok_or(Refusal::NOT_FOUND)
+    }
 }
 
 /// Largest body that is read, in bytes.

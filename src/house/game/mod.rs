@@ -5,13 +5,16 @@ mod record;
 mod text;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::game::Speed;
 use crate::rules::{Adjudication, Color, EndReason, Ending, History, Move, Position};
 
+use super::analysis::Analysis;
 use super::clock::ServerClock;
+use super::league::LeagueTag;
 use super::status::{Status, sentence};
 use super::variant::HouseVariant;
 use super::wire::{GameState, game_state};
@@ -194,6 +197,10 @@ pub struct Game {
     pub clocks: Vec<i64>,
     /// The moves as people write them.
     pub sans: Vec<String>,
+    /// What an engine thought of it afterwards.
+    pub analysis: Option<Arc<Analysis>>,
+    /// The league that it is played for.
+    pub league: Option<LeagueTag>,
     history: History,
     adjudication: Adjudication,
     offered_at: [Option<usize>; 2],
@@ -244,6 +251,8 @@ impl Game {
             moves: Vec::new(),
             clocks: Vec::new(),
             sans: Vec::new(),
+            analysis: None,
+            league: None,
             history: History::new(new.start),
             adjudication: Adjudication::SEED,
             offered_at: [None; 2],

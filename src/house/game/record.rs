@@ -1,12 +1,15 @@
 //! Games on their way to the disk and back.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::rules::{Adjudication, History};
 
+use super::super::analysis::Analysis;
 use super::super::clock::ServerClock;
+use super::super::league::LeagueTag;
 use super::super::status::Status;
 use super::super::variant::HouseVariant;
 use super::presence::Presence;
@@ -47,6 +50,12 @@ pub struct GameRecord {
     pub moves: String,
     /// What the mover's clock showed after each move, in ms.
     pub clocks: Vec<i64>,
+    /// What an engine thought of it afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<Analysis>,
+    /// The league that it was played for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub league: Option<LeagueTag>,
 }
 
 /// Why a record cannot be brought back to life.
@@ -104,6 +113,8 @@ impl Game {
             chat: self.chat.clone(),
             moves: self.moves.join(" "),
             clocks: self.clocks.clone(),
+            analysis: self.analysis.as_deref().cloned(),
+            league: self.league.clone(),
         }
     }
 
@@ -139,6 +150,10 @@ impl Game {
             sans.push(history.position().san(played));
             history.play_unchecked(played);
         }
+        // An analysis that does not fit the moves is worth nothing.
+        let analysis = record
+            .analysis
+            .filter(|analysis| analysis.positions.len() == history.moves().len() + 1);
         Ok(Game {
             id,
             variant,
@@ -159,6 +174,8 @@ impl Game {
             moves: record.moves.split_whitespace().map(str::to_owned).collect(),
             clocks: record.clocks,
             sans,
+            analysis: analysis.map(Arc::new),
+            league: record.league,
             history,
             adjudication: Adjudication::SEED,
             offered_at: [None; 2],

@@ -6,6 +6,7 @@
 
 mod answers;
 mod challenges;
+mod meetings;
 mod page;
 mod people;
 mod play;

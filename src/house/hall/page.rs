@@ -334,6 +334,14 @@ impl Hall {
         state.waiting(id, viewer)
     }
 
+    /// Number of a game's state, for somebody who only watches it.
+    pub fn watched_version(&self, id: &str, viewer: &Viewer) -> Option<u64> {
+        let state = self.lock();
+        let live = state.games.get(id)?;
+        let plays = |account: &str| live.game.color_of(account).is_some();
+        (!viewer.account.as_deref().is_some_and(plays)).then_some(live.version)
+    }
+
     /// What a viewer sees of a game.
     pub fn page_view(&self, id: &str, viewer: &Viewer) -> Option<PageView> {
         let state = self.lock();
@@ -389,6 +397,8 @@ impl Hall {
                 for side in &guard.sides {
                     live.game.left(*side, now_ms);
                 }
+                // The others see his light go out.
+                state.changed.insert(guard.id.clone());
                 state.seen_ms.insert(guard.account.clone(), now_ms);
             }
             if guard.waits

@@ -1,6 +1,7 @@
 //! Commands in games, and what the players and watchers are told of them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use crate::rules::Color;
 
 use super::super::account::Account;
+use super::super::analysis::Analysis;
 use super::super::game::{Claim, Game, GameRecord, Note, PlayRefusal, Room, color_word};
 use super::super::glicko::after_game;
 use super::super::limits::Limited;
@@ -291,6 +293,21 @@ impl Hall {
     /// Records of games at hand, running or finished a while ago.
     pub fn record(&self, game: &str) -> Option<GameRecord> {
         Some(self.lock().games.get(game)?.game.record())
+    }
+
+    /// Writes an analysis to a finished game at hand. Gives it back if the game is not at hand.
+    pub fn keep_analysis(&self, game: &str, analysis: Analysis) -> Option<Analysis> {
+        self.command(|state, _| {
+            let Some(live) = state.games.get_mut(game) else {
+                return Some(analysis);
+            };
+            if live.game.status.is_over() {
+                live.game.analysis = Some(Arc::new(analysis));
+                state.dirty_games.insert(game.to_owned());
+                state.changed.insert(game.to_owned());
+            }
+            None
+        })
     }
 
     /// Runs `look` on a game at hand.

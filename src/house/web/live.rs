@@ -18,7 +18,7 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
-use crate::rules::{Color, MoveKind, Square};
+use crate::rules::{Color, Move, MoveKind, Position, Square};
 
 use super::super::api::App;
 use super::super::game::{Game, color_word};
@@ -119,30 +119,29 @@ impl Page {
         all
     }
 
-    /// The frame of this version of a game, drawn by the first who asks for it.
-    pub(super) fn shared_frame(
-        &self,
-        id: &str,
-        version: u64,
-        flip: bool,
-        draw: impl FnOnce() -> Bytes,
-    ) -> Bytes {
-        // The map is whole between any two statements here.
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (id.to_owned(), flip);
-        if let Some((known, frame)) = shared.get(&key)
-            && *known == version
-        {
-            return frame.clone();
+    /// The frame of this version of a game, if somebody has drawn it already.
+    pub(super) fn shared_frame(&self, id: &str, version: u64, flip: bool) -> Option<Bytes> {
+        let shared = self.shared();
+        let (known, frame) = shared.get(&(id.to_owned(), flip))?;
+        (*known == version).then(|| frame.clone())
+    }
+
+    /// Keeps the frame of this version of a game for others who only watch.
+    pub(super) fn share_frame(&self, id: &str, version: u64, flip: bool, frame: Bytes) {
+        let mut shared = self.shared();
+        let place = shared.entry((id.to_owned(), flip)).or_default();
+        if place.0 <= version {
+            *place = (version, frame);
         }
-        let frame = draw();
-        shared.insert(key, (version, frame.clone()));
-        frame
+    }
+
+    fn shared(&self) -> MutexGuard<'_, BTreeMap<(String, bool), (u64, Bytes)>> {
+        // The map is whole between any two statements here.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn forget_shared(&self, id: &str) {
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.retain(|(game, _), _| game != id);
+        self.shared().retain(|(game, _), _| game != id);
     }
 
     fn frame(&self, event: &str, json: &str) -> Bytes {
@@ -213,7 +212,12 @@ pub(super) fn last_squares(game: &Game) -> Vec<Square> {
     let Some(before) = history.position_at(history.moves().len() - 1) else {
         return Vec::new();
     };
-    match before.kind(last) {
+    touched(&before, last)
+}
+
+/// The squares that a move touches.
+pub(super) fn touched(before: &Position, played: Move) -> Vec<Square> {
+    match before.kind(played) {
         MoveKind::Normal { from, to, .. } | MoveKind::EnPassant { from, to } => vec![from, to],
         MoveKind::Castle { king, rook } => vec![king, rook],
         MoveKind::Drop { to, .. } => vec![to],

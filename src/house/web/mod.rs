@@ -5,19 +5,25 @@
 //! | [`board`], [`pieces`], [`escape`] | a position as SVG, pure |
 //! | [`live`] | what changes on the boards, as one stream of server-sent events for all games |
 //! | `watch` | what the page of one game is told |
+//! | `lists`, `league` | ladder, archive, the league's table |
+//! | `review` | earlier positions of a game and what the analyst thought of them |
+//! | `words` | a position for those who cannot see it |
 //! | `play`, `session` | what a browser can do, and who is behind it |
 //! | `pages`, `rules_text` | the HTML with its style and script files, and the rules in a few sentences |
 
 pub mod board;
 pub mod escape;
+mod league;
 mod lists;
 pub mod live;
 mod pages;
 pub mod pieces;
 mod play;
+mod review;
 mod rules_text;
 mod session;
 mod watch;
+mod words;
 
 use std::sync::Arc;
 
@@ -34,6 +40,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/", get(pages::index))
         .route("/ladder", get(lists::ladder))
         .route("/games", get(lists::games))
+        .route("/league", get(league::league))
         .route("/live", get(live::events))
         .route("/assets/{file}", get(pages::asset))
         .route("/{id}", get(pages::game))
@@ -47,6 +54,11 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/page/{id}/join", post(play::join))
         .route("/page/{id}/withdraw", post(play::withdraw))
         .route("/page/game/{id}/stream", get(watch::stream))
+        .route("/page/game/{id}/at/{ply}", get(review::at))
+        .route(
+            "/page/game/{id}/analysis",
+            get(review::analysis).post(review::analyse),
+        )
         .route("/page/game/{id}/move/{uci}", post(play::play))
         .route("/page/game/{id}/chat", post(play::chat))
         .route("/page/game/{id}/{command}", post(play::command))

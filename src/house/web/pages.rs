@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use super::super::api::App;
-use super::super::game::{Game, color_word};
+use super::super::game::color_word;
 use super::super::hall::Ahead;
 use super::super::refusal::Refusal;
 use super::super::variant::HouseVariant;
@@ -61,7 +61,7 @@ pub(super) fn page(title: &str, main: &str, scripts: &[&str]) -> Response {
          {scripts}</head>\n<body>\n\
          <svg class=\"sprite\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>{}</defs></svg>\n\
          <header><a class=\"home\" href=\"/\">Seneschal house</a> <nav aria-label=\"Pages\"><a href=\"/\">Play</a> \
-         <a href=\"/games\">Games</a> <a href=\"/ladder\">Ladder</a></nav></header>\n{main}\n</body>\n</html>\n",
+         <a href=\"/games\">Games</a> <a href=\"/ladder\">Ladder</a> <a href=\"/league\">League</a></nav></header>\n{main}\n</body>\n</html>\n",
         symbols()
     ))
 }
@@ -190,23 +190,14 @@ pub(super) fn clock_text(ms: i64) -> String {
     }
 }
 
-async fn find(app: &App, id: &str) -> Result<(Game, i64), Refusal> {
-    let plain = id.len() == 8 && id.bytes().all(|b| b.is_ascii_alphanumeric());
-    if !plain {
-        return Err(Refusal::NOT_FOUND);
+/// Files of the board, and whether pockets stand beside it: what the page's width depends on.
+fn shape_of(variant: HouseVariant) -> &'static str {
+    match (variant.rules().files(), variant.rules().has_drops()) {
+        (10, true) => "10p",
+        (10, false) => "10",
+        (_, true) => "8p",
+        (_, false) => "8",
     }
-    if let Some(found) = app.hall.look(id, |game, now_ms| (game.clone(), now_ms)) {
-        return Ok(found);
-    }
-    let record = app.archive.game(id).await.map_err(|error| {
-        tracing::error!(%error, "a game cannot be read");
-        Refusal::Unavailable("The archive does not answer")
-    })?;
-    let now_ms = app.hall.timeline.now_ms();
-    record
-        .and_then(|record| Game::restore(record, now_ms).ok())
-        .map(|game| (game, now_ms))
-        .ok_or(Refusal::NOT_FOUND)
 }
 
 /// `GET /{id}`: one game, or what may become one.
@@ -216,7 +207,7 @@ pub(super) async fn game(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let viewer = viewer(&app, &headers);
-    let (title, board, rules, color, names) = match find(&app, &id).await {
+    let (title, board, rules, color, names, shape) = match app.game(&id).await {
         Ok((game, now_ms)) => {
             let color = viewer.account.as_deref().and_then(|a| game.color_of(a));
             let flipped = color == Some(Color::Black) && !game.is_shared();
@@ -239,7 +230,8 @@ pub(super) async fn game(
             };
             let names = [top, bottom].map(|side| escape(&game.seat(side).name));
             let board = board_svg(game.position(), &picture);
-            (title, board, rules, color, names)
+            let shape = shape_of(game.variant);
+            (title, board, rules, color, names, shape)
         }
         Err(refused) => match app.hall.ahead(&id, &viewer) {
             Ahead::Waiting(waiting) => {
@@ -247,7 +239,9 @@ pub(super) async fn game(
                 let variant = HouseVariant::all().find(|v| v.name() == waiting.variant);
                 let rules = variant.map_or("", |v| rules_text(v.rules()));
                 let names = [String::new(), String::new()];
-                (title, String::new(), rules.to_owned(), None, names)
+                let shape = variant.map_or("8", shape_of);
+                let rules = rules.to_owned();
+                (title, String::new(), rules, None, names, shape)
             }
             Ahead::Moved(next) => {
                 return Ok(Redirect::to(&format!("/{next}")).into_response());
@@ -257,19 +251,27 @@ pub(super) async fn game(
     };
     let side = color.map_or("", color_word);
     let main = format!(
-        "<main id=\"game\" class=\"play\" data-id=\"{id}\" data-side=\"{side}\">\n\
+        "<main id=\"game\" class=\"play\" data-id=\"{id}\" data-side=\"{side}\" data-shape=\"{shape}\">\n\
          <section class=\"table\" aria-label=\"Board\">\n\
          <div class=\"player\" id=\"top\"><span class=\"who\">{top}</span><span class=\"time\"></span></div>\n\
          <div id=\"board\" class=\"svg\">{board}</div>\n\
          <div class=\"player\" id=\"bottom\"><span class=\"who\">{bottom}</span><span class=\"time\"></span></div>\n\
          <div id=\"waiting\" class=\"waiting\" hidden></div>\n\
          <p id=\"end\" class=\"end\" role=\"status\"></p>\n\
+         <div class=\"steps\" id=\"steps\" hidden><button type=\"button\" id=\"first\" aria-label=\"To the start\">«</button>\
+         <button type=\"button\" id=\"back\" aria-label=\"One move back\">‹</button>\
+         <button type=\"button\" id=\"forward\" aria-label=\"One move on\">›</button>\
+         <button type=\"button\" id=\"last\" aria-label=\"To the last move\">»</button>\
+         <button type=\"button\" id=\"now\" class=\"main\" hidden>Back to the game</button></div>\n\
          <div id=\"promotion\" class=\"promotion\" role=\"dialog\" aria-label=\"Promote to\" hidden></div>\n\
          </section>\n<section class=\"side\">\n<h1>{title}</h1>\n<div id=\"buttons\" class=\"buttons\"></div>\n\
+         <p id=\"net\" class=\"problem\" role=\"status\"></p>\n\
          <p id=\"problem\" class=\"problem\" role=\"alert\"></p>\n\
          <form id=\"typed\" class=\"typed\"><label>Move <input name=\"move\" autocomplete=\"off\" autocapitalize=\"off\" \
-         spellcheck=\"false\" size=\"8\" placeholder=\"Nf3, e2e4, P@e4\"></label><button>Move</button></form>\n\
+         spellcheck=\"false\" size=\"12\" placeholder=\"Nf3, e2e4, P@e4\"></label><button>Move</button></form>\n\
          <ol id=\"moves\" class=\"moves\" aria-label=\"Moves\"></ol>\n\
+         <div id=\"review\" class=\"review\" hidden></div>\n\
+         <details class=\"rules\"><summary>Position in words</summary><p id=\"words\"></p></details>\n\
          <details class=\"rules\" open><summary>Rules</summary><p>{rules}</p></details>\n\
          <div class=\"chat\"><div id=\"chat\" class=\"lines\" aria-label=\"Chat\"></div>\n\
          <form id=\"say\"><label class=\"unseen\" for=\"line\">Say</label><input id=\"line\" name=\"text\" maxlength=\"140\" \
@@ -294,7 +296,7 @@ pub(super) async fn picture(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
 ) -> Result<Response, Refusal> {
-    let (game, now_ms) = find(&app, &id).await?;
+    let (game, now_ms) = app.game(&id).await?;
     let strip = |color: Color| {
         let seat = game.seat(color);
         PlayerStrip {
@@ -328,6 +330,8 @@ pub(super) async fn asset(Path(file): Path<String>) -> Response {
         "game.js" => script(include_str!("assets/game.js")),
         "board.js" => script(include_str!("assets/board.js")),
         "page.js" => script(include_str!("assets/page.js")),
+        "league.js" => script(include_str!("assets/league.js")),
+        "review.js" => script(include_str!("assets/review.js")),
         "icon.svg" => ("image/svg+xml", include_str!("assets/icon.svg")),
         _ => return (StatusCode::NOT_FOUND, "").into_response(),
     };

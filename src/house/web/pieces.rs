@@ -60,7 +60,8 @@ const LOW_HEAD: &str = concat!(
 const MITRE: &str = concat!(
     r#"<path d="M50 11c15 8 17 18 10 28H40c-7-10-5-20 10-28z"/>"#,
     r#"<circle cx="50" cy="8" r="4.5"/>"#,
-    r#"<path class="line" d="M55 19l-7 11"/>"#,
+    // The collar parts head and mitre in the black piece, whose outline does not.
+    r#"<path class="line" d="M55 18l-7 11M40 39h20"/>"#,
 );
 
 const BATTLEMENTS: &str = concat!(

@@ -48,7 +48,7 @@ fn who(account: &Account) -> Value {
 }
 
 /// Somebody who may act, within the limit of commands.
-fn acting(app: &App, headers: &HeaderMap) -> Result<Caller, Refusal> {
+pub(super) fn acting(app: &App, headers: &HeaderMap) -> Result<Caller, Refusal> {
     let caller = player(app, headers)?;
     app.hall.charge(Limited::Page, &caller.account)?;
     Ok(caller)

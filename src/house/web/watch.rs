@@ -20,6 +20,7 @@ use super::super::refusal::Refusal;
 use super::board::{BoardView, board_svg};
 use super::live::{last_squares, title_of};
 use super::session::viewer;
+use super::words::position_words;
 use crate::rules::{Color, MoveKind, Position};
 
 /// Pause after which a quiet stream sends a comment. Shorter than what an offer survives unseen.
@@ -163,19 +164,22 @@ impl OpenPage {
     }
 
     fn tell_game(&self) -> Option<Bytes> {
-        let view = self.app.hall.page_view(&self.id, &self.viewer)?;
-        if view.color.is_some() || self.fresh {
-            return Some(frame("state", &state_json(&view, self.flip)));
+        let (hall, page, flip) = (&self.app.hall, &self.app.page, self.flip);
+        // Those who only watch are told the same; the first of them draws it for all. Who has just
+        // come is told for himself, with the clocks of this moment.
+        if !self.fresh
+            && let Some(version) = hall.watched_version(&self.id, &self.viewer)
+            && let Some(known) = page.shared_frame(&self.id, version, flip)
+        {
+            return Some(known);
         }
-        // Those who only watch are told the same; the first of them draws it for all.
-        let flip = self.flip;
-        Some(
-            self.app
-                .page
-                .shared_frame(&self.id, view.version, flip, || {
-                    frame("state", &state_json(&view, flip))
-                }),
-        )
+        let view = hall.page_view(&self.id, &self.viewer)?;
+        let drawn = frame("state", &state_json(&view, flip));
+        // A game that is over changes no more, and nobody would take its frame away again.
+        if view.color.is_none() && !view.game.status.is_over() {
+            page.share_frame(&self.id, view.version, flip, drawn.clone());
+        }
+        Some(drawn)
     }
 
     fn past_state(&self, game: Game) -> Value {
@@ -240,6 +244,8 @@ pub(super) fn state_json(view: &PageView, flip: bool) -> Value {
         "over": over,
         "end": game.reason.as_deref().filter(|_| over),
         "winner": game.winner.map(color_word),
+        "analysed": game.analysis.is_some(),
+        "words": position_words(game.position()),
         "chat": chat_json(view),
         "rematch": view.rematch,
         "next": view.next,

@@ -8,7 +8,7 @@ use seneschal::house::account::{AccountKind, Scopes};
 use seneschal::house::challenge::Terms;
 use seneschal::house::hall::Caller;
 use seneschal::house::variant::HouseVariant;
-use seneschal::house::{House, HouseHandle};
+use seneschal::house::{House, HouseConfig, HouseHandle};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -64,6 +64,8 @@ async fn watch(base: String, path: String, played: Played, seen: Arc<Mutex<Vec<D
         .get(format!("{base}{path}"))
         .timeout(Duration::from_secs(300));
     let mut lines = Lines::of(request.send().await.unwrap());
+    // A state may be told again, for instance because somebody has come; only its first sight counts.
+    let mut shown = 0;
     loop {
         match lines.next_within(Duration::from_secs(60)).await {
             Next::Text(line) => {
@@ -77,7 +79,11 @@ async fn watch(base: String, path: String, played: Played, seen: Arc<Mutex<Vec<D
                 let Some(moves) = state["moves"].as_array() else {
                     continue;
                 };
-                let key = (state["id"].as_str().unwrap().to_owned(), moves.len());
+                if moves.len() <= shown {
+                    continue;
+                }
+                shown = moves.len();
+                let key = (state["id"].as_str().unwrap().to_owned(), shown);
                 if let Some(at) = played.lock().unwrap().get(&key) {
                     seen.lock().unwrap().push(now - *at);
                 }
@@ -131,7 +137,15 @@ async fn play(
 }
 
 async fn crowd(games: usize, watchers: usize, seconds: u64) -> (Vec<Duration>, u64, u64) {
-    let house = Arc::new(House::start(config()).await.unwrap());
+    let house = Arc::new(
+        House::start(HouseConfig {
+            // The players sit in this process and open no stream; nobody shall wait for them to come.
+            gone_after: Duration::from_secs(600),
+            ..config()
+        })
+        .await
+        .unwrap(),
+    );
     let begun = begin_games(&house, games).await;
     let played = Played::default();
     let seen = Arc::new(Mutex::new(Vec::new()));

@@ -147,30 +147,33 @@ fn rules_end_games_with_their_status_and_a_sentence() {
     );
 }
 
+/// A move that ends no game by itself, unless it is the last one that may be played.
+pub(super) fn quiet_move(game: &Game, seed: &mut u64) -> String {
+    let moves = game.position().legal_moves();
+    let ucis: Vec<String> = moves.iter().map(|m| game.position().uci(*m)).collect();
+    for _ in 0..400 {
+        *seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let uci = &ucis[(*seed >> 33) as usize % ucis.len()];
+        let mut trial = game.clone();
+        play(&mut trial, uci, 0);
+        let at_limit = trial.plies() >= 600;
+        if (at_limit || !trial.status.is_over()) && trial.position().has_legal_move() {
+            return uci.clone();
+        }
+    }
+    panic!("no move goes on");
+}
+
 #[test]
 fn six_hundred_moves_end_a_drop_game_with_a_message() {
     let mut game = game("crazyhouse", None, TimeControl::Unlimited);
     let mut seed = 7_u64;
     let mut last = Vec::new();
     while !game.status.is_over() {
-        // Shuffling that avoids repetition and mate: any quiet move that does not end the game.
-        let moves = game.position().legal_moves();
-        let ucis: Vec<String> = moves.iter().map(|m| game.position().uci(*m)).collect();
-        let mut picked = None;
-        for _ in 0..400 {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            let uci = &ucis[(seed >> 33) as usize % ucis.len()];
-            let mut trial = game.clone();
-            play(&mut trial, uci, 0);
-            let at_limit = trial.plies() >= 600;
-            if (at_limit || !trial.status.is_over()) && trial.position().has_legal_move() {
-                picked = Some(uci.clone());
-                break;
-            }
-        }
-        last = play(&mut game, &picked.expect("some move goes on"), 0);
+        let uci = quiet_move(&game, &mut seed);
+        last = play(&mut game, &uci, 0);
     }
     assert_eq!(game.plies(), 600);
     assert_eq!((game.status, game.winner), (Status::Draw, None));

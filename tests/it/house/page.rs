@@ -156,6 +156,8 @@ async fn pages_come_with_their_policy_and_without_inline_script() {
         "game.js",
         "board.js",
         "page.js",
+        "review.js",
+        "league.js",
         "icon.svg",
     ] {
         assert_eq!(

@@ -16,6 +16,8 @@ export class Board {
     this.premove = null;
     this.drag = null;
     this.arrows = [];
+    // An earlier position is shown: nothing can be moved in it.
+    this.past = false;
     place.addEventListener("pointerdown", (event) => this.down(event));
     place.addEventListener("pointermove", (event) => this.moved(event));
     place.addEventListener("pointerup", (event) => this.up(event));
@@ -39,6 +41,10 @@ export class Board {
   set(state) {
     const before = this.state;
     this.state = state;
+    if (this.past) {
+      if (state.over) this.premove = null;
+      return;
+    }
     this.cancelDrag();
     // The picture is made by the server from the position alone; its only text is escaped there.
     this.place.innerHTML = state.svg;
@@ -49,9 +55,32 @@ export class Board {
     this.tryPremove();
   }
 
+  // Shows an earlier position.
+  lookBack(svg, arrows) {
+    this.cancelDrag();
+    this.closePromotion();
+    this.past = true;
+    this.selected = null;
+    this.premove = null;
+    this.arrows = arrows;
+    this.place.innerHTML = svg;
+    this.paint();
+  }
+
+  // Back to the present.
+  present(arrows) {
+    this.arrows = arrows;
+    if (this.past) {
+      this.past = false;
+      this.set(this.state);
+    } else {
+      this.paint();
+    }
+  }
+
   // The side that this viewer moves, as in the piece's data.
   get mine() {
-    if (!this.state?.color || this.state.over) return null;
+    if (!this.state?.color || this.state.over || this.past) return null;
     return this.state.shared ? this.state.turn[0] : this.state.color[0];
   }
 
@@ -199,6 +228,7 @@ export class Board {
       button.type = "button";
       button.dataset.role = move.p ?? "";
       button.setAttribute("aria-label", NAMES[move.p] ?? move.s);
+      button.title = NAMES[move.p] ?? move.s;
       const svg = document.createElementNS(SVG, "svg");
       svg.setAttribute("viewBox", "0 0 100 100");
       const use = document.createElementNS(SVG, "use");
@@ -249,6 +279,25 @@ export class Board {
     return this.make("rect", { class: className, x: x - CELL / 2, y: y - CELL / 2, width: CELL, height: CELL });
   }
 
+  // An arrow for a move of a line; `rank` 0 is the next move. A drop is shown as its piece in a ring.
+  arrow({ from, to, side }, rank) {
+    const group = this.make("g", { class: `arrow rank-${Math.min(rank, 2)} ${side === "w" ? "of-white" : "of-black"}` });
+    const [x2, y2] = this.centre(to);
+    if (from.endsWith("@")) {
+      group.append(this.make("circle", { class: "arrow-ring", cx: x2, cy: y2, r: 42 }));
+      group.append(this.make("use", { href: `#p-${side}${from[0].toLowerCase()}`, x: x2 - 32, y: y2 - 32, width: 64, height: 64 }));
+      return group;
+    }
+    const [x1, y1] = this.centre(from);
+    const length = Math.hypot(x2 - x1, y2 - y1);
+    const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
+    const [neckX, neckY] = [x2 - dx * 44, y2 - dy * 44];
+    group.append(this.make("line", { class: "arrow-line", x1: x1 + dx * 20, y1: y1 + dy * 20, x2: neckX, y2: neckY }));
+    const corner = (part) => `${neckX - dy * part} ${neckY + dx * part}`;
+    group.append(this.make("path", { class: "arrow-head", d: `M${x2 - dx * 8} ${y2 - dy * 8}L${corner(26)}L${corner(-26)}z` }));
+    return group;
+  }
+
   // Selection, legal squares, premove and arrows, over what the server has drawn.
   paint() {
     const { svg } = this;
@@ -274,12 +323,8 @@ export class Board {
         over.append(this.make("circle", { class: ring ? "ring" : "dot", cx, cy, r: ring ? 44 : 15, "data-to": square }));
       }
     }
-    for (const { from, to } of this.arrows) {
-      const [x1, y1] = this.centre(from);
-      const [x2, y2] = this.centre(to);
-      over.append(this.make("line", { class: "arrow", x1, y1, x2, y2 }));
-      over.append(this.make("circle", { class: "arrow-end", cx: x2, cy: y2, r: 16 }));
-    }
+    // The last arrow first, so that the move to play lies on top.
+    for (const [rank, arrow] of [...this.arrows.entries()].reverse()) over.append(this.arrow(arrow, rank));
     const first = svg.querySelector("use");
     svg.insertBefore(under, first);
     svg.append(over);

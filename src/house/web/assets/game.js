@@ -1,6 +1,7 @@
 // The page of one game: waiting for it, playing it, watching it.
 import { Board } from "./board.js";
 import { clockText, element, ensureName, post } from "./page.js";
+import { Review } from "./review.js";
 
 const root = document.getElementById("game");
 const id = root.dataset.id;
@@ -9,7 +10,11 @@ const problem = at("problem");
 let state = null;
 let received = 0;
 let flip = false;
+let again = null;
+const AGAIN_MS = 3000;
 let source = null;
+// The number of half-moves after which the position is shown; null: the present one.
+let shown = null;
 
 const board = new Board(at("board"), at("promotion"), (uci) => act(`/page/game/${id}/move/${encodeURIComponent(uci)}`));
 
@@ -63,10 +68,97 @@ function tick() {
   }
 }
 
+const review = new Review(id, at("review"), look, showReview, (message) => {
+  problem.textContent = message;
+});
+
+// How many moves of the engine's line are shown as arrows.
+const ARROWS = 3;
+
+// `12.` or `12…` before the move after so many half-moves.
+function numberOf(ply) {
+  const number = state.first + ply;
+  return `${Math.floor(number / 2) + 1}${number % 2 === 0 ? "." : "…"} `;
+}
+
+function shownPly() {
+  return shown ?? state.moves.length;
+}
+
+function arrows() {
+  return state.over ? (review.opinion(shownPly())?.arrows ?? []).slice(0, ARROWS) : [];
+}
+
+// Shows the position after so many half-moves; the last one is the present.
+async function look(ply) {
+  if (!state) return;
+  const last = state.moves.length;
+  const wanted = Math.max(0, Math.min(ply, last));
+  shown = wanted === last ? null : wanted;
+  const live = shown === null;
+  root.dataset.shown = String(wanted);
+  let words = state.words;
+  if (live) {
+    board.present(arrows());
+  } else {
+    let picture;
+    try {
+      picture = await review.picture(state.moves, wanted, bottomSide());
+    } catch (error) {
+      problem.textContent = error.message;
+      return;
+    }
+    // Somebody may have gone on while the picture was fetched.
+    if (shown !== wanted) return;
+    board.lookBack(picture.svg, arrows());
+    words = picture.words;
+  }
+  at("words").textContent = words;
+  at("now").hidden = live || state.over;
+  const move = wanted > 0 ? `${numberOf(wanted - 1)}${state.moves[wanted - 1]}` : "The start";
+  const opinion = state.over ? review.opinion(wanted) : null;
+  const mark = opinion?.mark ? `, ${opinion.mark}` : "";
+  at("said").textContent = `${move}${mark}${opinion ? `, ${opinion.value}` : ""}.`;
+  markMoves();
+  review.show(wanted, state.moves, numberOf);
+}
+
+function showReview() {
+  if (!state) return;
+  board.arrows = arrows();
+  board.paint();
+  markMoves();
+  review.show(shownPly(), state.moves, numberOf);
+}
+
+// Which move is shown, and which were marked by the engine.
+function markMoves() {
+  const list = at("moves");
+  const here = shownPly() - 1;
+  for (const move of list.querySelectorAll("[data-ply]")) {
+    const ply = Number(move.dataset.ply);
+    move.classList.toggle("latest", ply === here);
+    if (ply === here) move.setAttribute("aria-current", "true");
+    else move.removeAttribute("aria-current");
+    const opinion = state.over ? review.opinion(ply + 1) : null;
+    const [glyph, value] = [move.querySelector(".glyph"), move.querySelector(".value")];
+    glyph.textContent = opinion?.glyph ?? "";
+    glyph.className = `glyph ${opinion?.mark ?? ""}`;
+    value.textContent = opinion?.value ?? "";
+  }
+  const current = list.querySelector(".latest");
+  if (current) {
+    const [top, bottom] = [current.offsetTop - list.offsetTop, current.offsetTop - list.offsetTop + current.offsetHeight];
+    if (top < list.scrollTop || bottom > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 2;
+  } else {
+    list.scrollTop = 0;
+  }
+}
+
 function showMoves() {
   const list = at("moves");
-  const shown = list.querySelectorAll("[data-ply]").length;
-  if (shown > state.moves.length) list.replaceChildren();
+  const listed = list.querySelectorAll("[data-ply]").length;
+  if (listed > state.moves.length) list.replaceChildren();
   for (let ply = list.querySelectorAll("[data-ply]").length; ply < state.moves.length; ply += 1) {
     const number = state.first + ply;
     if (number % 2 === 0 || ply === 0) {
@@ -74,13 +166,16 @@ function showMoves() {
       element("span", "number", row, `${Math.floor(number / 2) + 1}.`);
       if (number % 2 === 1) element("span", "", row, "…");
     }
-    const move = element("span", "move", list.lastElementChild, state.moves[ply]);
+    const move = element("button", "move", list.lastElementChild);
+    move.type = "button";
     move.dataset.ply = String(ply);
+    element("span", "san", move, state.moves[ply]);
+    element("span", "glyph", move);
+    element("span", "value", move);
+    move.addEventListener("click", () => look(ply + 1));
   }
-  list.querySelector(".latest")?.classList.remove("latest");
-  const latest = list.querySelector(`[data-ply="${state.moves.length - 1}"]`);
-  latest?.classList.add("latest");
-  list.scrollTop = list.scrollHeight;
+  if (shown !== null && shown >= state.moves.length) shown = null;
+  markMoves();
 }
 
 function button(parent, text, action, className) {
@@ -156,6 +251,7 @@ function show(next) {
   root.dataset.ply = String(state.moves.length);
   root.dataset.over = String(state.over);
   at("waiting").hidden = true;
+  at("steps").hidden = false;
   at("typed").hidden = !state.color || state.over;
   board.set(state);
   showPlayers();
@@ -164,6 +260,13 @@ function show(next) {
   showChat();
   at("end").textContent = state.end ?? "";
   announce(before);
+  if (shown === null) {
+    root.dataset.shown = String(state.moves.length);
+    at("words").textContent = state.words;
+    if (board.past) board.present([]);
+  }
+  // The end of the game, or of its analysis, is new to the review.
+  if (state.over && (!before?.over || before.analysed !== state.analysed)) review.refresh();
   if (state.next && before?.over && !before.next && state.rematch) location.assign(`/${state.next}`);
 }
 
@@ -209,6 +312,16 @@ function showWaiting(waiting) {
 function open() {
   source?.close();
   source = new EventSource(`/page/game/${id}/stream${flip ? "?flip=1" : ""}`);
+  // A browser tries again by itself unless the answer was a refusal; then it is done here.
+  source.addEventListener("open", () => {
+    at("net").textContent = "";
+  });
+  source.addEventListener("error", () => {
+    at("net").textContent = "The connection is lost; trying again …";
+    if (source.readyState !== EventSource.CLOSED) return;
+    clearTimeout(again);
+    again = setTimeout(open, AGAIN_MS);
+  });
   source.addEventListener("state", (event) => show(JSON.parse(event.data)));
   source.addEventListener("waiting", (event) => showWaiting(JSON.parse(event.data)));
   source.addEventListener("moved", (event) => location.replace(JSON.parse(event.data).url));
@@ -241,7 +354,13 @@ at("say").addEventListener("submit", async (event) => {
 at("flip").addEventListener("click", () => {
   flip = !flip;
   open();
+  if (shown !== null) look(shown);
 });
+
+for (const [name, target] of [["first", () => 0], ["back", () => shownPly() - 1], ["forward", () => shownPly() + 1], ["last", () => Infinity]]) {
+  at(name).addEventListener("click", () => look(target()));
+}
+at("now").addEventListener("click", () => look(Infinity));
 
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");
@@ -249,6 +368,9 @@ document.addEventListener("keydown", (event) => {
     board.closePromotion();
     board.premove = null;
     board.select(null);
+  } else if (!typing && !event.altKey && state && { ArrowLeft: 1, ArrowRight: 1, Home: 1, End: 1 }[event.key]) {
+    event.preventDefault();
+    look({ ArrowLeft: shownPly() - 1, ArrowRight: shownPly() + 1, Home: 0, End: Infinity }[event.key]);
   } else if (!typing && event.key === "f" && !event.ctrlKey && !event.metaKey) {
     at("flip").click();
   } else if (!typing && /^[a-zA-Z0-9]$/.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) {

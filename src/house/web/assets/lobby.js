@@ -8,6 +8,11 @@ const seeks = document.getElementById("seeks");
 const bots = document.getElementById("bots");
 const rated = document.getElementById("rated-line");
 let me = null;
+// What somebody has chosen stays chosen.
+let chosen = false;
+withWhom.addEventListener("change", () => {
+  chosen = true;
+});
 
 async function go(action) {
   problem.textContent = "";
@@ -71,11 +76,13 @@ function showBots(list) {
   bots.replaceChildren();
   for (const bot of list) {
     const item = element("li", "", bots);
-    element("span", "title", item, "BOT ");
-    element("span", "", item, `${bot.name} `);
+    const name = element("span", "", item);
+    element("span", "title", name, "BOT ");
+    element("span", "", name, bot.name);
     const button = element("button", "", item, "Challenge");
     button.addEventListener("click", () => {
       withWhom.value = `user:${bot.name}`;
+      chosen = true;
       form.querySelector("button.main").focus();
     });
   }
@@ -83,7 +90,11 @@ function showBots(list) {
   const known = new Set([...withWhom.options].map((option) => option.value));
   const wanted = new Set(list.map((bot) => `user:${bot.name}`));
   for (const option of [...withWhom.options]) {
-    if (option.value.startsWith("user:") && !wanted.has(option.value)) option.remove();
+    if (option.value.startsWith("user:") && !wanted.has(option.value)) {
+      // Whom somebody has chosen may be back in a moment, and the form must not change under his hand.
+      if (option.selected && chosen) continue;
+      option.remove();
+    }
   }
   const first = ![...known].some((value) => value.startsWith("user:"));
   for (const bot of [...list].reverse()) {
@@ -91,7 +102,7 @@ function showBots(list) {
     const option = new Option(`the bot ${bot.name}`, `user:${bot.name}`);
     withWhom.prepend(option);
     // The form is ready to play a bot as soon as one is there.
-    if (first) withWhom.value = option.value;
+    if (first && !chosen) withWhom.value = option.value;
   }
 }
 
