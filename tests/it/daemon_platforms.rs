@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 use crate::daemon_process::{Process, command, write_private};
 use crate::daemon_rig::{PATIENCE, Stage, form, play_first_moves, quick_house};
 use crate::fics::fake_ics::{Dialect, FakeIcs};
-use crate::house::client::Bot;
+use crate::house::client::{Bot, Next};
 use crate::pychess::fake::game::Offer;
 use crate::pychess::fake::{BOT, FakePychess, TOKEN};
 
@@ -120,9 +120,13 @@ async fn at_the_house(anna: Bot, made: Arc<AtomicUsize>) {
         let id = anna
             .challenge("ivory", &form("crazyhouse", "180", "2"))
             .await;
-        let begun = Instant::now();
-        while events.json_of("gameStart").await["game"]["gameId"] != id.as_str() {
-            assert!(begun.elapsed() < PATIENCE, "no game at the house");
+        // After streams that were cut again and again the account takes its time to come back.
+        loop {
+            match events.next_within(PATIENCE).await {
+                Next::Json(line) if line["game"]["gameId"] == id.as_str() => break,
+                Next::Json(_) | Next::Text(_) => {}
+                other => panic!("no game at the house: {other:?}"),
+            }
         }
         drop(events);
         // Piece by piece, so that moves are counted while the game is on.
