@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 use crate::daemon_process::{Process, command, write_private};
 use crate::daemon_rig::{PATIENCE, Stage, form, play_first_moves, quick_house};
 use crate::fics::fake_ics::{Dialect, FakeIcs};
-use crate::house::client::Bot;
+use crate::house::client::{Bot, Next};
 use crate::pychess::fake::game::Offer;
 use crate::pychess::fake::{BOT, FakePychess, TOKEN};
 
@@ -120,9 +120,13 @@ async fn at_the_house(anna: Bot, made: Arc<AtomicUsize>) {
         let id = anna
             .challenge("ivory", &form("crazyhouse", "180", "2"))
             .await;
-        let begun = Instant::now();
-        while events.json_of("gameStart").await["game"]["gameId"] != id.as_str() {
-            assert!(begun.elapsed() < PATIENCE, "no game at the house");
+        // After streams that were cut again and again the account takes its time to come back.
+        loop {
+            match events.next_within(PATIENCE).await {
+                Next::Json(line) if line["game"]["gameId"] == id.as_str() => break,
+                Next::Json(_) | Next::Text(_) => {}
+                other => panic!("no game at the house: {other:?}"),
+            }
         }
         drop(events);
         // Piece by piece, so that moves are counted while the game is on.
@@ -192,14 +196,15 @@ async fn at_the_ics(ics: FakeIcs, made: Arc<AtomicUsize>) {
     }
 }
 
-/// One configuration for all three.
+/// One configuration for all three. The next challenge comes in the moment in which the last game ends, so that one game
+/// with an opponent at a time would be too few now and then.
 fn configuration(dir: &Path, house: &HouseHandle, pychess: &FakePychess, ics_port: u16) -> String {
     let dir = dir.display();
     format!(
         "[daemon]\nstate_dir = \"{dir}/state\"\ndrain_timeout_s = 2\nreconcile_s = 10\n\n\
          [engine]\nhash_mib = 1\nthreads = 1\n\n\
          [game.time]\nmax_nodes = 60\nfirst_move_s = 0.2\n\n[game.resign]\nenabled = false\n\n\
-         [lobby]\nmax_games = 3\n\n\
+         [lobby]\nmax_games = 3\nmax_games_per_opponent = 3\n\n\
          [accounts.house]\nplatform = \"house\"\nbase_url = \"{}\"\ntoken_file = \"{dir}/house.token\"\n\n\
          [accounts.pychess]\nplatform = \"pychess\"\nbase_url = \"{}\"\ntoken_file = \"{dir}/pychess.token\"\n\
          variants = [\"capablanca\", \"crazyhouse\"]\n\n\

@@ -30,7 +30,8 @@ async fn end(house: &HouseHandle, form: &[(&str, &str)], moves: &str) -> Value {
 async fn the_page_says_in_words_how_a_game_ended_on_the_board() {
     let house = House::start(config()).await.unwrap();
     let knights = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8";
-    let cases: [(&[(&str, &str)], &str, Option<&str>, &str); 5] = [
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, Option<&'a str>, &'a str);
+    let cases: [Case<'_>; 5] = [
         (
             &[("variant", "standard")],
             "f2f3 e7e5 g2g4 d8h4",

@@ -68,6 +68,10 @@ fn mutate(text: &[u8], other: &[u8], random: &mut SplitMix64) -> Vec<u8> {
 struct AtHand(String);
 
 impl Drop for AtHand {
+    #[expect(
+        clippy::print_stderr,
+        reason = "what a failing test says belongs to its output"
+    )]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("the position at hand: {}", self.0);
