@@ -426,6 +426,7 @@ def main():
         for test in chosen:
             stage = Stage(house, bot, browser, arguments.shots)
             began = time.monotonic()
+            bot.failures.clear()
             try:
                 test(stage)
                 complaints = [c for page in stage.pages for c in page.complaints()]
