@@ -203,7 +203,7 @@ def two_at_one_device_and_every_variant_has_its_rules(stage):
     page.choose("#challenge [name=minutes]", "")
     page.click("#challenge button.main")
     page.plies(0)
-    assert "explodes" in page.text(".rules p")
+    assert "explodes" in page.text(".rules[open] p")
     page.tap("e2", "e4")
     page.plies(1)
     page.tap("e7", "e5")
