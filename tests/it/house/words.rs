@@ -7,6 +7,14 @@ use super::browser::Browser;
 use super::client::config;
 use super::endings::quiet_move;
 
+/// Form, moves, winner, words.
+type Case = (
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+);
+
 /// A game of two at one device.
 async fn device(zoe: &Browser, more: &[(&str, &str)]) -> String {
     let mut form = vec![("with", "device")];
@@ -30,8 +38,7 @@ async fn end(house: &HouseHandle, form: &[(&str, &str)], moves: &str) -> Value {
 async fn the_page_says_in_words_how_a_game_ended_on_the_board() {
     let house = House::start(config()).await.unwrap();
     let knights = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8";
-    type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, Option<&'a str>, &'a str);
-    let cases: [Case<'_>; 5] = [
+    let cases: [Case; 5] = [
         (
             &[("variant", "standard")],
             "f2f3 e7e5 g2g4 d8h4",
