@@ -52,7 +52,7 @@ const fn task(
 }
 
 const TASKS: [Task; 15] = [
-    task("crazyhouse-start", Variant::Crazyhouse, "", 5, 4_888_832),
+    task("crazyhouse-start", Variant::Crazyhouse, "", 6, 120_812_942),
     task(
         "crazyhouse-pockets",
         Variant::Crazyhouse,
