@@ -216,6 +216,20 @@ fn configuration(dir: &Path, house: &HouseHandle, pychess: &FakePychess, ics_por
     )
 }
 
+/// Prints what the daemon said of the house when the test fails.
+struct LogOfFailure(std::path::PathBuf);
+
+impl Drop for LogOfFailure {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(&self.0).unwrap_or_default();
+            let lines: Vec<&str> = log.lines().filter(|line| line.contains("=house")).collect();
+            let from = lines.len().saturating_sub(80);
+            println!("{}", lines[from..].join("\n"));
+        }
+    }
+}
+
 /// Lines of the log about an account that went offline, a lost stream, or an end that nobody wanted.
 fn troubles(log: &str, account: &str) -> Vec<String> {
     let bad = |line: &&str| {
@@ -240,6 +254,7 @@ async fn three_platforms_play_at_once_and_one_plug_is_not_the_others_business() 
         write_private(&home.path().join(format!("{name}.token")), secret);
     }
     let log_path = home.path().join("log");
+    let _log = LogOfFailure(log_path.clone());
     let log = || std::fs::read_to_string(&log_path).unwrap_or_default();
     let file = std::fs::File::create(&log_path).expect("a log");
     let child = command(&config, &["run"])
@@ -291,7 +306,8 @@ async fn three_platforms_play_at_once_and_one_plug_is_not_the_others_business() 
 
     let offline = |log: &str| log.matches("offline account=ics").count();
     let before = offline(&log());
-    for _ in 0..10 {
+    // Opening streams costs from a budget, and who has spent it waits for a minute: a few cuts do not.
+    for _ in 0..3 {
         town.stage
             .house
             .cut_streams("ivory", true, true, Loss::Reset);

@@ -122,8 +122,8 @@ async fn e35_the_opponent_who_comes_back_is_announced() {
         drop(other);
         tokio::time::sleep(Duration::from_secs(30)).await;
         bot.settled().await;
+        // The server tells of his arrival, and so do we without being asked.
         let other = server.player(OTHER);
-        bot.command(AccountCommand::Reconcile).await;
         assert_eq!(bot.snapshot().await.adjourned, [PlayerName::new(OTHER)]);
         bot.command(AccountCommand::Resume(PlayerName::new(OTHER)))
             .await;
