@@ -220,12 +220,16 @@ fn configuration(dir: &Path, house: &HouseHandle, pychess: &FakePychess, ics_por
 struct LogOfFailure(std::path::PathBuf);
 
 impl Drop for LogOfFailure {
+    #[expect(
+        clippy::print_stderr,
+        reason = "what a failing test says belongs to its output"
+    )]
     fn drop(&mut self) {
         if std::thread::panicking() {
             let log = std::fs::read_to_string(&self.0).unwrap_or_default();
             let lines: Vec<&str> = log.lines().filter(|line| line.contains("=house")).collect();
             let from = lines.len().saturating_sub(80);
-            println!("{}", lines[from..].join("\n"));
+            eprintln!("{}", lines[from..].join("\n"));
         }
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Seek {
     account: String,
     terms: Terms,
     since_ms: i64,
+    /// Later offers have greater numbers: many may come within a millisecond.
+    nth: u64,
     /// When its maker's page was last open.
     seen_ms: i64,
 }
@@ -69,11 +71,13 @@ impl Hall {
                 return Err(Refusal::bad("You have enough offers open already"));
             }
             let id = state.fresh_id();
+            let nth = 1 + state.seeks.values().map(|seek| seek.nth).max().unwrap_or(0);
             let seek = Seek {
                 id: id.clone(),
                 account: caller.account.clone(),
                 terms,
                 since_ms: now_ms,
+                nth,
                 seen_ms: now_ms,
             };
             state.seeks.insert(id.clone(), seek);
@@ -121,7 +125,7 @@ impl Hall {
     pub fn seeks(&self) -> Vec<SeekView> {
         let state = self.lock();
         let mut open: Vec<&Seek> = state.seeks.values().collect();
-        open.sort_by_key(|seek| seek.since_ms);
+        open.sort_by_key(|seek| seek.nth);
         open.iter()
             .filter_map(|seek| {
                 let account = state.accounts.get(&seek.account)?;
@@ -208,7 +212,7 @@ impl State {
                 Some((seek, self.accounts.get(&seek.account)?.perf(perf).shown()))
             })
             .collect();
-        open.sort_by_key(|(seek, _)| seek.since_ms);
+        open.sort_by_key(|(seek, _)| seek.nth);
         let reach = |seek: &Seek| FIRST_REACH + (now_ms - seek.since_ms) / 1000 * REACH_PER_SECOND;
         for (n, (a, rating_a)) in open.iter().enumerate() {
             let best = open[n + 1..]
