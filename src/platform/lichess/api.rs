@@ -163,6 +163,12 @@ impl Api {
             .json()
     }
 
+    /// Time until the account may open an event stream again.
+    pub(super) fn event_opening_in(&self) -> Duration {
+        let governor = self.http.governor();
+        governor.room(self.http.account(), EVENT_OPENS).free_in
+    }
+
     /// Opens the event stream; waits until the account's allowance for opening it has room.
     pub(super) async fn open_events(
         &self,

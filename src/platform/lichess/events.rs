@@ -81,7 +81,9 @@ pub(super) async fn run(api: Api, timing: Timing, mut rng: SmallRng, to: mpsc::S
                 }
             },
         };
-        let retry_in = backoff.failed(Instant::now(), &mut rng).max(least);
+        // The account's allowance for openings is waited for here, so that what is told is the time it will take.
+        let pause = backoff.failed(Instant::now(), &mut rng);
+        let retry_in = pause.max(least).max(api.event_opening_in());
         if to
             .send(FromEvents::Lost {
                 words,

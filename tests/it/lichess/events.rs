@@ -49,6 +49,30 @@ async fn point_05_one_event_stream_and_three_openings_a_minute_under_eviction() 
     assert_eq!(rig.fake.state().most_event_streams, 1);
 }
 
+/// A connection that is reset is no eviction, but its openings count all the same: what is told is when the stream comes back.
+#[tokio::test]
+async fn point_05_the_wait_for_the_allowance_is_told() {
+    let mut rig = Rig::online().await;
+    let mut told = Vec::new();
+    for opening in 1..=3 {
+        rig.fake
+            .until_count("GET", "/api/stream/event", opening)
+            .await;
+        rig.fake.send_event(Send::Reset);
+        let lost = rig.find(|event| match event {
+            AccountEvent::Offline { retry_in, .. } => Some(retry_in),
+            _ => None,
+        });
+        told.push(lost.await);
+        if opening < 3 {
+            rig.reconciled().await;
+        }
+    }
+    assert!(told[1] <= Duration::from_secs(5), "{told:?}");
+    assert!(told[2] > Duration::from_secs(20), "{told:?}");
+    assert!(told[2] <= Duration::from_secs(60), "{told:?}");
+}
+
 #[tokio::test]
 async fn point_06_empty_lines_are_life_and_silence_is_death() {
     let short = LichessConfig {
