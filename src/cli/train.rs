@@ -45,6 +45,9 @@ pub struct Train {
     /// Share of the search's score in what is learnt, 0 to 1; the rest is the game result's
     #[arg(long, default_value_t = 0.7)]
     lambda: f32,
+    /// Learn a correction that is added to the hand-written evaluation, instead of a whole evaluation
+    #[arg(long)]
+    correction: bool,
     /// Search units at which the expected score is 73 %; without it, what the results say
     #[arg(long)]
     scale: Option<f32>,
@@ -91,6 +94,7 @@ impl Train {
             rate: self.rate,
             decay: self.decay,
             score_share: self.lambda.clamp(0.0, 1.0),
+            is_correction: self.correction,
             scale: self.scale,
             seed: self.seed,
             threads: self.threads as usize,
@@ -101,7 +105,10 @@ impl Train {
         };
         let mut trainer = Trainer::new(config, &self.data)?;
         let (train, check, scale) = trainer.size();
-        println!("{train} positions to learn from, {check} to validate with, scale {scale} units");
+        println!(
+            "{train} positions to learn from, {check} to validate with, scale {scale} units; error of the hand-written evaluation {:.6}",
+            trainer.check_error_by_hand()
+        );
         if let Some(path) = &self.checkpoint
             && trainer.resume(path)?
         {

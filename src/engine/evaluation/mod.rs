@@ -96,7 +96,8 @@ pub fn evaluate<R: Rules>(pos: &Pos<R>, weights: &Weights) -> i32 {
 }
 
 /// Too little is left on either side for a win in practice, although the rules may let the game go on.
-fn is_barren<R: Rules>(pos: &Pos<R>) -> bool {
+#[must_use]
+pub fn is_barren<R: Rules>(pos: &Pos<R>) -> bool {
     if R::DROPS || !R::ROYAL || R::HORDE || R::ENDS_BY_RULE {
         return false;
     }

@@ -396,6 +396,22 @@ impl Weights {
     }
 }
 
+impl Weights {
+    /// Identity of the table: FNV-1a of all its numbers. Never 0.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        let linear = self.linear.iter().flat_map(|&(mg, eg)| [mg, eg]);
+        let all = linear.chain(self.danger).map(i32::from);
+        let bytes = all
+            .chain([self.full_phase])
+            .flat_map(i32::to_le_bytes)
+            .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+            });
+        bytes.max(1)
+    }
+}
+
 /// The tuned tables, one file a variant.
 const fn tuned(variant: Variant) -> &'static str {
     match variant {

@@ -4,7 +4,7 @@
 //!
 //! | bytes | meaning |
 //! |---|---|
-//! | 8 | `SNSNET01` |
+//! | 8 | `SNSNET02` |
 //! | 2 | version of the input layout |
 //! | 2 + n | length and UCI name of the variant |
 //! | 4 | inputs per set of input weights |
@@ -12,6 +12,7 @@
 //! | 1 | sets of input weights, chosen by the place of the king: 1 or 4 |
 //! | 1 | sets of output weights |
 //! | 2 | search units that an output of 1.0 is worth |
+//! | 8 | fingerprint of the hand-written weights to whose value the output is added; 0: the output is the whole value |
 //! | 2 + n | length and text of the training summary |
 //! | 8 | FNV-1a of the payload |
 //! | rest | payload: input weights by set, input, neuron (i16, 1.0 = 255); hidden biases (i16); output weights by set, own then enemy neurons (i16, 1.0 = 64); output biases (i32, 1.0 = 255 * 64) |
@@ -23,11 +24,12 @@ use std::path::{Path, PathBuf};
 
 use super::inputs::{Inputs, LAYOUT_VERSION, OUTPUT_BUCKETS};
 use super::kernel::{ACTIVATION_MAX, Block, LANES};
+use crate::engine::evaluation::weights::weights;
 use crate::rules::Variant;
 use crate::with_variants;
 
 /// First bytes of a network file.
-pub const MAGIC: [u8; 8] = *b"SNSNET01";
+pub const MAGIC: [u8; 8] = *b"SNSNET02";
 /// Input weights and hidden biases of 1.0.
 pub const HIDDEN_ONE: i32 = ACTIVATION_MAX as i32;
 /// Output weights of 1.0.
@@ -46,6 +48,8 @@ pub struct Network {
     pub(super) hidden: usize,
     pub(super) king_buckets: usize,
     pub(super) scale: u16,
+    /// The hand-written weights that the output corrects.
+    pub(super) base: Option<u64>,
     pub(super) summary: String,
     pub(super) hash: u64,
     /// By set, input, block.
@@ -148,6 +152,18 @@ pub enum NetworkError {
     /// Output would be worth nothing.
     #[error("the network's scale is 0")]
     Scale,
+    /// It corrects a hand-written evaluation that this program does not have.
+    #[error(
+        "the network corrects weights {found:016x}, this program's for {variant:?} are {wanted:016x}"
+    )]
+    Base {
+        /// Rules.
+        variant: Variant,
+        /// As the file says.
+        found: u64,
+        /// Fingerprint of the weights in use.
+        wanted: u64,
+    },
     /// The file ends early, or goes on after its end.
     #[error("the network file should have {wanted} bytes from byte {at} on, and has {found}")]
     Length {
@@ -325,6 +341,7 @@ impl Network {
             hidden,
             king_buckets,
             scale,
+            base: None,
             summary: summary.to_owned(),
             hash: fnv(&payload(parts)),
             input_weights: to_blocks(&parts.input_weights),
@@ -332,6 +349,14 @@ impl Network {
             output_weights: to_blocks(&parts.output_weights),
             output_biases: std::array::from_fn(|bucket| parts.output_biases[bucket]),
         })
+    }
+
+    /// The same numbers as a correction of the hand-written evaluation in use for the variant: its value and the output
+    /// are added.
+    #[must_use]
+    pub fn correcting(mut self) -> Self {
+        self.base = Some(weights(self.variant).fingerprint());
+        self
     }
 
     /// Reads a network file.
@@ -395,6 +420,15 @@ impl Network {
             return Err(NetworkError::KingBuckets(king_buckets));
         }
         let scale = cursor.u16()?;
+        let base = u64::from_le_bytes(cursor.array()?);
+        let wanted_base = weights(variant).fingerprint();
+        if base != 0 && base != wanted_base {
+            return Err(NetworkError::Base {
+                variant,
+                found: base,
+                wanted: wanted_base,
+            });
+        }
         let summary = cursor.text()?;
         let stated = u64::from_le_bytes(cursor.array()?);
         let start = cursor.at;
@@ -422,7 +456,12 @@ impl Network {
             hidden,
             king_buckets,
         };
-        Self::new(shape, scale, &summary, &parts)
+        let network = Self::new(shape, scale, &summary, &parts)?;
+        Ok(if base == 0 {
+            network
+        } else {
+            network.correcting()
+        })
     }
 
     /// The network as a file holds it. A summary longer than 65,535 bytes is cut.
@@ -447,6 +486,7 @@ impl Network {
         bytes.extend((self.hidden as u16).to_le_bytes());
         bytes.extend([self.king_buckets as u8, OUTPUT_BUCKETS as u8]);
         bytes.extend(self.scale.to_le_bytes());
+        bytes.extend(self.base.unwrap_or(0).to_le_bytes());
         put_text(&mut bytes, &self.summary);
         bytes.extend(fnv(&payload).to_le_bytes());
         bytes.extend(payload);
@@ -469,6 +509,12 @@ impl Network {
     #[must_use]
     pub const fn king_buckets(&self) -> usize {
         self.king_buckets
+    }
+
+    /// Whether its output is added to the hand-written evaluation.
+    #[must_use]
+    pub const fn is_correction(&self) -> bool {
+        self.base.is_some()
     }
 
     /// What was said about its training.
@@ -586,12 +632,31 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn corrections_belong_to_one_table_of_weights() {
+        let network = random_network(SHAPE, 3).correcting();
+        let mut bytes = network.to_bytes();
+        let again = Network::from_bytes(&bytes).expect("it can be read");
+        assert_eq!(again, network);
+        assert!(again.is_correction() && !random_network(SHAPE, 3).is_correction());
+        let at = 8 + 2 + 2 + 10 + 4 + 2 + 2 + 2;
+        bytes[at] ^= 1;
+        assert!(matches!(
+            Network::from_bytes(&bytes),
+            Err(NetworkError::Base {
+                variant: Variant::Crazyhouse,
+                ..
+            })
+        ));
+    }
+
+    #[test]
     fn every_damage_is_noticed() {
         let bytes = random_network(SHAPE, 1).to_bytes();
         for at in (0..bytes.len()).step_by(bytes.len() / 400).chain(0..80) {
             // In the summary and the scale a change is another header, not damage.
             let header = 8 + 2 + 2 + 10 + 4 + 2 + 2;
-            if (header..header + 4 + 14).contains(&at) {
+            let summary = header + 2 + 8;
+            if (header..header + 2).contains(&at) || (summary..summary + 2 + 14).contains(&at) {
                 continue;
             }
             let mut damaged = bytes.clone();

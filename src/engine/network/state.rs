@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::file::{HIDDEN_ONE, Network, OUTPUT_ONE};
 use super::inputs::{Changes, Inputs};
 use super::kernel::{Block, Kernel};
-use crate::engine::evaluation::MAX_EVAL;
+use crate::engine::evaluation::weights::Weights;
+use crate::engine::evaluation::{MAX_EVAL, evaluate, is_barren};
 use crate::rules::Color;
 use crate::rules::pos::Pos;
 use crate::rules::variants::Rules;
@@ -88,7 +89,7 @@ impl<R: Rules> NetworkState<R> {
         &self.network
     }
 
-    /// Value of the position at `ply` of a line for the side to move, in search units.
+    /// Output for the position at `ply` of a line for the side to move, in search units.
     ///
     /// `positions` holds the line: what was before `ply` when `ply` was reached.
     ///
@@ -115,6 +116,22 @@ impl<R: Rules> NetworkState<R> {
         let weights = &self.network.output_weights[bucket * 2 * self.width..][..2 * self.width];
         let sum = self.kernel.output(own, enemy, weights);
         value_of(sum, self.network.output_biases[bucket], self.network.scale)
+    }
+
+    /// Value of the position at `ply` of a line for the side to move, in search units: the network's, together with the
+    /// hand-written evaluation by `weights` if the network is a correction of it.
+    #[inline]
+    #[must_use]
+    pub fn value(&mut self, positions: &[Pos<R>], ply: usize, weights: &Weights) -> i32 {
+        if !self.network.is_correction() {
+            return self.evaluate(positions, ply);
+        }
+        let pos = &positions[ply];
+        let by_hand = evaluate(pos, weights);
+        if is_barren(pos) {
+            return by_hand;
+        }
+        (by_hand + self.evaluate(positions, ply)).clamp(-MAX_EVAL, MAX_EVAL)
     }
 
     #[inline(always)]
@@ -317,6 +334,28 @@ mod tests {
         assert_eq!(value_of(0, -255 * 32, 400), -200);
         assert_eq!(value_of(i32::MAX, i32::MAX, u16::MAX), MAX_EVAL);
         assert_eq!(value_of(i32::MIN, i32::MIN, u16::MAX), -MAX_EVAL);
+    }
+
+    #[test]
+    fn a_correction_is_added_to_the_hand_written_evaluation() {
+        use crate::engine::evaluation::weights::weights;
+        let shape = Shape {
+            variant: Variant::Crazyhouse,
+            hidden: 32,
+            king_buckets: 1,
+        };
+        let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R[Pn] w KQkq - 0 4";
+        let mode = crate::rules::CastlingMode::Standard;
+        let position = Position::from_fen(shape.variant, mode, fen).expect("a position");
+        let crate::rules::AnyPos::Crazyhouse(pos) = position.any() else {
+            unreachable!("it is crazyhouse");
+        };
+        let weights = weights(shape.variant);
+        let value =
+            |network: Network| NetworkState::new(Arc::new(network), 1).value(&[*pos], 0, weights);
+        let whole = random_network(shape, 5);
+        let correction = whole.clone().correcting();
+        assert_eq!(value(correction), value(whole) + evaluate(pos, weights));
     }
 
     #[test]

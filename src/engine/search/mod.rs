@@ -302,8 +302,9 @@ fn static_value(position: &Position, networks: &Networks) -> Option<i32> {
 }
 
 fn value_of<R: Rules>(pos: &Pos<R>, networks: &Networks) -> i32 {
+    let weights = evaluation::weights::weights(R::VARIANT);
     match networks.get(R::VARIANT) {
-        Some(network) => NetworkState::new(network, 1).evaluate(&[*pos], 0),
-        None => evaluation::evaluate(pos, evaluation::weights::weights(R::VARIANT)),
+        Some(network) => NetworkState::new(network, 1).value(&[*pos], 0, weights),
+        None => evaluation::evaluate(pos, weights),
     }
 }

@@ -74,6 +74,10 @@ params! {
     razoring = 240 in 0..800;
     /// First plies of quiescence that look at quiet checks and drops with check.
     check_plies = 1 in 0..4;
+    /// Material that a quiet check may cost in quiescence and still be tried (drop games).
+    check_loss = 240 in 0..800;
+    /// Quiet evasions tried in quiescence before the rest is left out.
+    evasions = 4 in 1..16;
     /// Divisor of the reduction's logarithms, in hundredths.
     reduction_divisor = 225 in 120..500;
     /// Constant part of the reduction, in 1/1024 ply.
@@ -86,6 +90,8 @@ params! {
     reduction_pv = 1024 in 0..4096;
     /// Reduction less for moves that give check, in 1/1024 ply.
     reduction_check = 1024 in 0..4096;
+    /// Reduction more of drops without check, in 1/1024 ply.
+    reduction_drop = 0 in -2048..2048;
     /// Reduction more where the evaluation does not improve, in 1/1024 ply.
     reduction_worse = 512 in 0..2048;
     /// Singular extension: margin a ply, in eighths.
@@ -94,6 +100,8 @@ params! {
     aspiration = 18 in 5..100;
     /// Bonus of a quiet move that gives check, for ordering.
     check_bonus = 5500 in 0..20000;
+    /// Share of the nodes that the mate solver may take, in per cent of the usual.
+    solver_share = 100 in 0..300;
 }
 
 impl Params {

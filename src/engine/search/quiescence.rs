@@ -132,7 +132,7 @@ impl<R: Rules> Worker<R> {
             if best > -MATE_BOUND && count > 2 && !R::MUST_CAPTURE {
                 let pos = self.pos(ply);
                 if is_quiet(pos, m) {
-                    if count > 4 {
+                    if count > self.params.evasions as usize {
                         picker.skip_quiets = true;
                         continue;
                     }
@@ -234,7 +234,7 @@ impl<R: Rules> Worker<R> {
 
     /// Material that a quiet check may cost and still be tried.
     const fn quiet_check_loss(&self) -> i32 {
-        if R::DROPS { 240 } else { 0 }
+        if R::DROPS { self.params.check_loss } else { 0 }
     }
 
     fn score_noisy_from(&mut self, ply: usize, start: usize, table_move: Move) {

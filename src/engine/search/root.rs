@@ -116,7 +116,8 @@ impl<R: Rules> Worker<R> {
             250..700 => 25,
             _ => 50,
         };
-        let allowed = (self.nodes * percent / 100).saturating_sub(self.solver_nodes);
+        let allowed = (self.nodes * percent * self.params.solver_share as u64 / 10_000)
+            .saturating_sub(self.solver_nodes);
         let left = self.shared.node_limit.saturating_sub(self.nodes);
         let budget = allowed.min(left);
         if budget < 100 {

@@ -325,7 +325,7 @@ impl<R: Rules> Worker<R> {
     #[inline(always)]
     pub fn evaluate(&mut self, ply: usize) -> i32 {
         match &mut self.network {
-            Some(network) => network.evaluate(&self.positions, ply),
+            Some(network) => network.value(&self.positions, ply, self.weights),
             None => evaluate(&self.positions[ply], self.weights),
         }
     }

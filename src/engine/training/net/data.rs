@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::TrainError;
+use crate::engine::evaluation::evaluate;
+use crate::engine::evaluation::weights::weights;
 use crate::engine::network::file::other_view_of;
 use crate::engine::network::inputs::{Changes, Inputs};
 use crate::engine::training::record::{GameRecord, Reader};
@@ -17,6 +19,7 @@ use crate::with_pos;
 struct Item {
     start: u32,
     score: i16,
+    by_hand: i16,
     n: u8,
     /// Game result for the side to move: 0 lost, 1 drawn, 2 won.
     result: u8,
@@ -40,6 +43,8 @@ pub struct Sample<'a> {
     pub bucket: u8,
     /// Score from the search, from the side to move, in search units.
     pub score: i16,
+    /// Hand-written evaluation, from the side to move, in search units.
+    pub by_hand: i16,
     /// Result for the side to move: 0, 0.5 or 1.
     pub result: f32,
 }
@@ -156,6 +161,7 @@ impl Samples {
             sets: [set(own), set(enemy)],
             bucket: item.bucket,
             score: item.score,
+            by_hand: item.by_hand,
             result: f32::from(item.result) / 2.0,
         }
     }
@@ -188,6 +194,7 @@ impl Samples {
 
     fn add<R: Rules>(&mut self, pos: &Pos<R>, score: i16, result: u8) {
         let king_buckets = self.choice.king_buckets;
+        let choice_variant = self.choice.variant;
         let mut changes = Changes::default();
         Inputs::<R>::list(pos, &mut changes);
         let inputs = changes.added(Color::White);
@@ -200,6 +207,7 @@ impl Samples {
         self.items.push(Item {
             start: start as u32,
             score,
+            by_hand: evaluate(pos, weights(choice_variant)) as i16,
             n: inputs.len() as u8,
             result,
             turn: pos.turn(),

@@ -36,6 +36,8 @@ pub struct TrainConfig {
     pub decay: f32,
     /// Share of the search's score in what is learnt; the rest is the result's.
     pub score_share: f32,
+    /// The network corrects the hand-written evaluation instead of replacing it.
+    pub is_correction: bool,
     /// Search units that an output of 1.0 is worth; `None`: as the results say.
     pub scale: Option<f32>,
     /// Seed of everything random.
@@ -63,6 +65,7 @@ impl TrainConfig {
             rate: 0.001,
             decay: 0.01,
             score_share: 0.7,
+            is_correction: false,
             scale: None,
             seed: 1,
             threads: 1,
@@ -190,6 +193,7 @@ impl Trainer {
                 // A network file keeps whole units.
                 scale: scale.round().clamp(1.0, f32::from(u16::MAX)),
                 score_share: config.score_share,
+                is_correction: config.is_correction,
             },
             gradients: (0..SHARDS).map(|_| gradient()).collect(),
             slopes: vec![0.0; layout.length],
@@ -374,6 +378,16 @@ impl Trainer {
         sum_of_errors(&self.weights, batch, self.goal, scratch) / self.check.len() as f64
     }
 
+    /// Mean squared error of the hand-written evaluation on the positions held back.
+    #[must_use]
+    pub fn check_error_by_hand(&self) -> f64 {
+        let errors = (0..self.check.len()).map(|index| {
+            let sample = self.check.get(index, false);
+            f64::from(self.goal.error_by_hand(&sample))
+        });
+        errors.sum::<f64>() / self.check.len() as f64
+    }
+
     /// What was learnt, in whole numbers.
     ///
     /// # Errors
@@ -381,7 +395,7 @@ impl Trainer {
     pub fn network(&self) -> Result<Network, TrainError> {
         let summary = format!(
             "{} positions of {} games, {} epochs of {}, batch {}, rate {}, decay {}, score share {}, scale {}, seed {}, \
-             mirror {}; error on {} held back: {:.6}",
+             mirror {}, {}; error on {} held back: {:.6}",
             self.train.len(),
             self.train.games,
             self.state.epochs,
@@ -393,11 +407,21 @@ impl Trainer {
             self.goal.scale,
             self.config.seed,
             self.config.mirror,
+            if self.goal.is_correction {
+                "correction"
+            } else {
+                "whole"
+            },
             self.check.len(),
             self.last_check,
         );
         let scale = self.goal.scale as u16;
-        Ok(self.weights.quantise(self.config.shape, scale, &summary)?)
+        let network = self.weights.quantise(self.config.shape, scale, &summary)?;
+        Ok(if self.goal.is_correction {
+            network.correcting()
+        } else {
+            network
+        })
     }
 }
 

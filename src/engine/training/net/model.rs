@@ -227,6 +227,8 @@ pub struct Goal {
     pub scale: f32,
     /// Share of the score; the rest is the result's.
     pub score_share: f32,
+    /// The output is added to the hand-written evaluation.
+    pub is_correction: bool,
 }
 
 #[inline(always)]
@@ -235,6 +237,25 @@ fn sigmoid(x: f32) -> f32 {
 }
 
 impl Goal {
+    /// Expected score of the side to move by an output.
+    #[inline(always)]
+    #[must_use]
+    fn expected(self, output: f32, sample: &Sample<'_>) -> f32 {
+        let base = if self.is_correction {
+            f32::from(sample.by_hand) / self.scale
+        } else {
+            0.0
+        };
+        sigmoid(base + output)
+    }
+
+    /// Squared error of the hand-written evaluation alone.
+    #[must_use]
+    pub fn error_by_hand(self, sample: &Sample<'_>) -> f32 {
+        let expected = sigmoid(f32::from(sample.by_hand) / self.scale);
+        (expected - self.target(sample)).powi(2)
+    }
+
     /// Expected score of the side to move that a position should have.
     #[inline(always)]
     #[must_use]
@@ -335,7 +356,7 @@ impl Combined {
         gradient: &mut Self,
     ) -> f32 {
         let hidden = self.hidden;
-        let expected = sigmoid(self.forward(sample, scratch));
+        let expected = goal.expected(self.forward(sample, scratch), sample);
         let error = expected - goal.target(sample);
         let slope = error * expected * (1.0 - expected);
         let bucket = usize::from(sample.bucket);
@@ -405,7 +426,7 @@ fn error_body(weights: &Combined, batch: Batch<'_>, goal: Goal, scratch: &mut Sc
         let sample = batch
             .samples
             .get((entry & !MIRROR) as usize, entry & MIRROR != 0);
-        let expected = sigmoid(weights.forward(&sample, scratch));
+        let expected = goal.expected(weights.forward(&sample, scratch), &sample);
         let difference = expected - goal.target(&sample);
         error += f64::from(difference * difference);
     }

@@ -352,3 +352,41 @@ fn own_games_make_a_net_that_knows_material() {
     }
     assert!(after < 0.8 * before, "{before} {after}");
 }
+
+/// A correction begins where the hand-written evaluation stands, betters it, and the program adds the two.
+#[test]
+fn a_correction_betters_the_hand_written_evaluation() {
+    let mut trainer = trainer(TINY, |config| {
+        config.is_correction = true;
+        config.epochs = 12;
+    });
+    let by_hand = trainer.check_error_by_hand();
+    let mut after = f64::NAN;
+    while !trainer.is_done() {
+        after = trainer.epoch().check;
+    }
+    assert!(after < 0.9 * by_hand, "{by_hand} {after}");
+    let network = trainer.network().expect("its sums fit");
+    assert!(network.is_correction());
+    assert!(
+        network.summary().contains("correction"),
+        "{}",
+        network.summary()
+    );
+    // The file's form says the same as the trainer's within what rounding costs.
+    let shape = trainer.config.shape;
+    let mut state = None;
+    game(shape.variant, 45)
+        .replay(|position, ply| {
+            let AnyPos::Crazyhouse(pos) = position.any() else {
+                unreachable!("it is crazyhouse");
+            };
+            let state =
+                state.get_or_insert_with(|| NetworkState::new(Arc::new(network.clone()), 1));
+            let weights = crate::engine::evaluation::weights::weights(shape.variant);
+            let by_hand = crate::engine::evaluation::evaluate(pos, weights);
+            let value = state.value(&[*pos], 0, weights);
+            assert_eq!(value, by_hand + state.evaluate(&[*pos], 0), "{}", ply.score);
+        })
+        .expect("legal moves");
+}
