@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::engine::arena::statistics::Pentanomial;
 use crate::engine::evaluation::weights::Weights;
+use crate::engine::network::Networks;
 use crate::engine::search::params::Params;
 use crate::engine::training::datagen::Random;
 use crate::engine::training::duel::Duel;
@@ -38,6 +39,9 @@ pub struct Spsa {
     /// Seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Networks: `<embedded>`, `<none>` for the hand-written evaluation, or files with `;` between them
+    #[arg(long, default_value = "<embedded>", value_parser = Networks::parse)]
+    eval_file: Networks,
 }
 
 impl Spsa {
@@ -62,6 +66,7 @@ impl Spsa {
             pairs: self.pairs,
             names: self.names,
             seed: self.seed,
+            networks: self.eval_file,
         };
         tune(&config, |pairs, values| {
             let text: Vec<String> = values
@@ -85,7 +90,13 @@ impl Spsa {
                 .with_context(|| format!("{value:?} is no whole number"))?;
             anyhow::ensure!(changed.set(name, value), "there is no parameter {name:?}");
         }
-        let mut duel = Duel::new(variant, self.nodes);
+        // A net corrects one table of weights: beside another it would say nothing about either.
+        let networks = if self.weights.is_some() {
+            Networks::none()
+        } else {
+            self.eval_file.clone()
+        };
+        let mut duel = Duel::new(variant, self.nodes, &networks);
         if let Some(path) = &self.weights {
             let text = std::fs::read_to_string(path)
                 .with_context(|| format!("reading {}", path.display()))?;

@@ -6,7 +6,11 @@ use super::file::Network;
 use crate::rules::Variant;
 
 /// File contents by variant; variants that are not here use the hand-written evaluation.
-const NETS: &[(Variant, &[u8])] = &[];
+const NETS: &[(Variant, &[u8])] = &[
+    (Variant::Crazyhouse, include_bytes!("nets/crazyhouse.net")),
+    (Variant::Capablanca, include_bytes!("nets/capablanca.net")),
+    (Variant::Capahouse, include_bytes!("nets/capahouse.net")),
+];
 
 /// The embedded net of a variant.
 #[must_use]

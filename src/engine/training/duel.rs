@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::datagen::Random;
 use crate::engine::evaluation::weights::Weights;
 use crate::engine::limits::SearchLimits;
+use crate::engine::network::Networks;
 use crate::engine::search::AlphaBeta;
 use crate::engine::search::params::Params;
 use crate::engine::searcher::Searcher;
@@ -23,8 +24,11 @@ pub struct Duel {
 impl Duel {
     /// Two searchers of equal means.
     #[must_use]
-    pub fn new(variant: Variant, nodes: u64) -> Self {
-        let player = || AlphaBeta::new(Arc::new(Table::new(8 << 20)), 1);
+    pub fn new(variant: Variant, nodes: u64, networks: &Networks) -> Self {
+        let player = || {
+            let table = Arc::new(Table::new(8 << 20));
+            AlphaBeta::new(table, 1).with_networks(networks.clone())
+        };
         Self {
             variant,
             nodes,

@@ -2,6 +2,7 @@
 
 use super::datagen::Random;
 use super::duel::Duel;
+use crate::engine::network::Networks;
 use crate::engine::search::params::Params;
 use crate::rules::Variant;
 
@@ -18,6 +19,8 @@ pub struct SpsaConfig {
     pub names: Vec<String>,
     /// Seed.
     pub seed: u64,
+    /// Nets that evaluate.
+    pub networks: Networks,
 }
 
 /// Tunes; `on_progress` gets the pairs played and the values so far, by name.
@@ -44,7 +47,7 @@ pub fn tune(
             width.max(1.0)
         })
         .collect();
-    let mut duel = Duel::new(config.variant, config.nodes);
+    let mut duel = Duel::new(config.variant, config.nodes, &config.networks);
     let mut random = Random(config.seed);
     for pair in 1..=config.pairs {
         let progress = f64::from(pair) / f64::from(config.pairs);
