@@ -11,6 +11,7 @@ mod daemon_cases_game;
 mod daemon_cases_lobby;
 mod daemon_deploy;
 mod daemon_laws;
+mod daemon_panics;
 mod daemon_platforms;
 mod daemon_process;
 mod daemon_rig;
