@@ -15,6 +15,7 @@ mod daemon_panics;
 mod daemon_platforms;
 mod daemon_process;
 mod daemon_rig;
+mod daemon_unread;
 mod daemon_variants;
 mod engine_match;
 mod fics;
