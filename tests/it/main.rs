@@ -28,6 +28,7 @@ mod lichess;
 mod lobby_matchmaking;
 mod lobby_script;
 mod lobby_slots;
+mod plug;
 mod pychess;
 mod rules;
 mod store_basics;
