@@ -447,6 +447,21 @@ fn games_in_a_row_have_a_limit_and_then_a_rest() {
 }
 
 #[test]
+fn our_offer_to_go_on_with_an_adjourned_game_is_not_withdrawn_as_a_stray_one() {
+    with(|p| p.max_games = 1).check(
+        "
+        1 main echo r1 anna crazyhouse 180+2 adjourned
+        2 main lists-out r1 anna crazyhouse 180+2 adjourned
+        3 main started-resumed g1 anna
+        4 main ended g1
+        // One of an earlier run is.
+        5 main echo c1 bert crazyhouse 180+2
+          > main cancel c1
+        ",
+    );
+}
+
+#[test]
 fn rematches_without_a_challenge_do_not_get_around_the_limit_of_games_in_a_row() {
     let limited = |p: &mut LobbyPolicy| {
         p.max_games = 4;
