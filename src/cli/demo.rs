@@ -19,6 +19,7 @@ use crate::game::GamePolicy;
 use crate::house::account::{AccountKind, Scopes};
 use crate::house::{House, HouseConfig, HouseHandle};
 use crate::lobby::{AccountName, LobbyPolicy, MatchmakingPolicy, Offer};
+use crate::observability::HiddenWords;
 use crate::observability::log::{self, LogConfig};
 use crate::platform::http::Origin;
 use crate::platform::lichess::{self, LichessConfig, Server};
@@ -64,18 +65,20 @@ fn time_span(text: &str) -> Result<Duration, String> {
 impl Demo {
     /// Runs the demo. Exit code 1: somebody broke the rules of the protocol, or a bug showed.
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        log::start(&LogConfig {
+        let config = LogConfig {
             filter: self.log.clone(),
             ..LogConfig::default()
-        })?;
+        };
+        let hidden = HiddenWords::default();
+        log::start(&config, &hidden)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
             .context("starting the runtime")?;
-        runtime.block_on(self.play())
+        runtime.block_on(self.play(&hidden))
     }
 
-    async fn play(self) -> anyhow::Result<ExitCode> {
+    async fn play(self, hidden: &HiddenWords) -> anyhow::Result<ExitCode> {
         let game = quick_play();
         let engine = EngineSection {
             hash_mib: 16,
@@ -90,7 +93,7 @@ impl Demo {
         .await
         .context("opening the house")?;
         println!("live boards: {}/", house.base_url());
-        let daemon = daemon(&house, game, pool).await?;
+        let daemon = daemon(&house, game, pool, hidden).await?;
         let stats = daemon.stats.clone();
         let shutdown = Shutdown::default();
         let signals = pass_signals_on(shutdown.clone())?;
@@ -198,7 +201,12 @@ fn quick_play() -> GamePolicy {
 }
 
 /// Two accounts of the house, one of which asks for games.
-async fn daemon(house: &HouseHandle, game: GamePolicy, pool: Arc<Pool>) -> anyhow::Result<Daemon> {
+async fn daemon(
+    house: &HouseHandle,
+    game: GamePolicy,
+    pool: Arc<Pool>,
+    hidden: &HiddenWords,
+) -> anyhow::Result<Daemon> {
     let offer = |variant: &str| Offer {
         variant: variant.to_owned(),
         clock: "30+0".to_owned(),
@@ -233,10 +241,12 @@ async fn daemon(house: &HouseHandle, game: GamePolicy, pool: Arc<Pool>) -> anyho
             .register(user, AccountKind::Bot, Scopes::bot())
             .await
             .with_context(|| format!("making the house's account {user}"))?;
+        let token = SecretString::from(token.reveal().to_owned());
+        hidden.add(&token);
         let config = LichessConfig {
             server: Server::House,
             expected_user: Some(user.to_owned()),
-            ..LichessConfig::new(name, SecretString::from(token.reveal().to_owned()))
+            ..LichessConfig::new(name, token)
         };
         let capabilities = lichess::capabilities(&config);
         let shared = lichess::Shared {

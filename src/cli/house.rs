@@ -98,6 +98,9 @@ pub(super) struct House {
         requires = "load"
     )]
     load_variants: Vec<String>,
+    /// Milliseconds that they think about a move on average; 0: the bot's throughput is measured
+    #[arg(long, value_name = "MS", default_value_t = 0, requires = "load")]
+    load_pause: u64,
     #[command(flatten)]
     data: DataDirectory,
 }
@@ -248,7 +251,9 @@ impl House {
         let load = async {
             match self.load {
                 Some(games) => {
-                    run_load(&house, games, terms, Duration::from_secs(self.load_for)).await
+                    let pause = Duration::from_millis(self.load_pause);
+                    let time = Duration::from_secs(self.load_for);
+                    run_load(&house, games, terms, pause, time).await
                 }
                 None => std::future::pending().await,
             }
@@ -325,6 +330,7 @@ async fn run_load(
     house: &HouseHandle,
     games: usize,
     terms: Vec<Terms>,
+    pause: Duration,
     time: Duration,
 ) -> anyhow::Result<()> {
     let targets = loop {
@@ -342,6 +348,7 @@ async fn run_load(
         games,
         targets: targets.clone(),
         terms,
+        pause,
         seed: 1,
     };
     let stop = CancellationToken::new();

@@ -27,12 +27,13 @@ impl Run {
             Ok(loaded) => loaded,
             Err(code) => return Ok(code),
         };
-        log::start(&loaded.config.log)?;
+        let surroundings = Surroundings::of_process();
+        log::start(&loaded.config.log, &surroundings.hidden)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
             .context("starting the runtime")?;
-        let report = match runtime.block_on(serve(&loaded.config)) {
+        let report = match runtime.block_on(serve(&loaded.config, &surroundings)) {
             Ok(report) => report,
             // A missing token does not come back by starting again.
             Err(error) if error.chain().any(|cause| cause.is::<SecretError>()) => {
@@ -44,7 +45,7 @@ impl Run {
         for (account, words) in &report.stopped {
             eprintln!(
                 "error: account `{account}` is stopped: {}",
-                words.escape_debug()
+                surroundings.hidden.hide(words).escape_debug()
             );
         }
         for part in &report.died {
@@ -57,8 +58,8 @@ impl Run {
     }
 }
 
-async fn serve(config: &Config) -> anyhow::Result<RunReport> {
-    let daemon = assemble(config, &Surroundings::of_process()).await?;
+async fn serve(config: &Config, surroundings: &Surroundings) -> anyhow::Result<RunReport> {
+    let daemon = assemble(config, surroundings).await?;
     let shutdown = Shutdown::default();
     let signals = pass_signals_on(shutdown.clone())?;
     let report = crate::daemon::run(daemon, shutdown).await;

@@ -1,10 +1,13 @@
 //! Leaving a game without its session: the session is what failed.
+//!
+//! A game that shows no state, or none that can be read, is left as well: it may still be aborted, and if that does not end it,
+//! it is resigned.
 
 use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::game::{GameCommand, GameEnd, GameEvent, GameId, Status};
+use crate::game::{CommandKind, GameCommand, GameEnd, GameEvent, GameId, Status};
 
 use super::game_task::{GameOutcome, GameShared, open};
 
@@ -28,34 +31,46 @@ pub(super) async fn abandon(shared: GameShared, id: GameId) -> GameOutcome {
 
 async fn leave(shared: &GameShared, id: &GameId) -> Option<GameEnd> {
     let mut link = open(shared, id).await?;
-    let mut left = false;
+    let mut left: Option<GameCommand> = None;
     loop {
-        let patience = if left { END_PATIENCE } else { STATE_PATIENCE };
+        let patience = if left.is_some() {
+            END_PATIENCE
+        } else {
+            STATE_PATIENCE
+        };
         let received = tokio::select! {
             biased;
             () = shared.abort.cancelled() => return None,
-            received = timeout(patience, link.events.recv()) => received.ok()??,
+            received = timeout(patience, link.events.recv()) => received,
         };
-        let state = match received.event {
-            GameEvent::Ended(end) => return Some(end),
-            GameEvent::Full { state, .. } | GameEvent::State(state) => state,
-            _ => continue,
+        let next = match (received, &left) {
+            (Ok(None), _) => return None,
+            (Ok(Some(received)), left) => match received.event {
+                GameEvent::Ended(end) => return Some(end),
+                GameEvent::Full { state, .. } | GameEvent::State(state) => match state.status {
+                    Status::Ended(end) => return Some(end),
+                    Status::Running if left.is_some() => continue,
+                    Status::Running if state.moves.len() < 2 && state.base_fen.is_none() => {
+                        GameCommand::Abort
+                    }
+                    Status::Running => GameCommand::Resign,
+                },
+                GameEvent::Unreadable { .. } if left.is_none() => GameCommand::Abort,
+                GameEvent::Failed {
+                    command: CommandKind::Abort,
+                    ..
+                } if left.is_some() => GameCommand::Resign,
+                _ => continue,
+            },
+            (Err(_), None) => GameCommand::Abort,
+            (Err(_), Some(GameCommand::Abort)) => GameCommand::Resign,
+            (Err(_), Some(_)) => return None,
         };
-        if let Status::Ended(end) = state.status {
-            return Some(end);
-        }
-        if !left {
-            left = true;
-            tracing::error!(account = %shared.account, game = %id, "abandons the game");
-            let early = state.moves.len() < 2 && state.base_fen.is_none();
-            let command = match early {
-                true => GameCommand::Abort,
-                false => GameCommand::Resign,
-            };
-            timeout(END_PATIENCE, link.commands.send(command))
-                .await
-                .ok()?
-                .ok()?;
-        }
+        tracing::error!(account = %shared.account, game = %id, by = %next, "abandons the game");
+        left = Some(next.clone());
+        timeout(END_PATIENCE, link.commands.send(next))
+            .await
+            .ok()?
+            .ok()?;
     }
 }

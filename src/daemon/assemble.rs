@@ -14,6 +14,7 @@ use crate::config::{AccountConfig, Config, EngineSection, PlatformConfig};
 use crate::engine::{EngineConfig, Pool, PoolConfig, searcher_factory};
 use crate::game::{GamePolicy, PlayerName};
 use crate::lobby::AccountName;
+use crate::observability::HiddenWords;
 use crate::platform::fics::{self, FicsConfig, FicsShared};
 use crate::platform::lichess::{self, LichessConfig, Server};
 use crate::platform::pychess::{self, PychessConfig};
@@ -35,6 +36,8 @@ pub struct Surroundings {
     pub state_dir: Option<PathBuf>,
     /// `$CREDENTIALS_DIRECTORY`.
     pub credentials_dir: Option<PathBuf>,
+    /// Where the secrets of the accounts are noted, for the log to leave them out.
+    pub hidden: HiddenWords,
 }
 
 impl Surroundings {
@@ -44,6 +47,7 @@ impl Surroundings {
         Self {
             state_dir: path("STATE_DIRECTORY"),
             credentials_dir: path("CREDENTIALS_DIRECTORY"),
+            hidden: HiddenWords::default(),
         }
     }
 }
@@ -159,9 +163,9 @@ fn secret_of(
         credential: account.common.credential.as_deref(),
         credentials_dir: surroundings.credentials_dir.as_deref(),
     };
-    Ok(secrets::find(&source, |variable| {
-        std::env::var(variable).ok()
-    })?)
+    let secret = secrets::find(&source, |variable| std::env::var(variable).ok())?;
+    surroundings.hidden.add(&secret);
+    Ok(secret)
 }
 
 async fn set_up(

@@ -49,6 +49,12 @@ pub enum GameEvent {
         /// What is known about it.
         failure: CommandFailure,
     },
+    /// The platform shows the game, or its newest state, in a form that the client does not understand. Sent again when the answer
+    /// to [`super::GameCommand::Resync`] is not understood either; a later full state may be good again.
+    Unreadable {
+        /// What is wrong with it.
+        words: String,
+    },
     /// The link to the platform broke; the client is reconnecting. The game goes on and the move stays owed.
     LinkLost,
     /// The game is over, said outside a state (a finish notice, an end line). May be repeated.

@@ -20,7 +20,7 @@ pub struct GamePolicy {
     pub takeback: TakebackPolicy,
     /// Opponents who do not start or who leave.
     pub absence: AbsencePolicy,
-    /// What to do when the platform reports a move that our rules refuse, twice.
+    /// What to do when the platform reports a move that our rules refuse, or a state that cannot be read, twice.
     pub on_rules_error: LeavePolicy,
     /// Talking.
     pub chat: ChatPolicy,

@@ -26,6 +26,9 @@ pub struct LoadPlan {
     pub targets: Vec<String>,
     /// What they ask for, in turn.
     pub terms: Vec<Terms>,
+    /// How long they think about a move, on average; the single times differ. Without a pause the client's throughput is what
+    /// is measured.
+    pub pause: Duration,
     /// Seed of their moves.
     pub seed: u64,
 }
@@ -55,6 +58,7 @@ pub async fn run(
             caller,
             target: plan.targets[n % plan.targets.len()].clone(),
             terms: plan.terms[n % plan.terms.len()].clone(),
+            pause: plan.pause,
             rng: StdRng::seed_from_u64(plan.seed ^ n as u64),
         };
         let stop = stop.clone();
@@ -84,6 +88,7 @@ struct Opponent {
     caller: Caller,
     target: String,
     terms: Terms,
+    pause: Duration,
     rng: StdRng,
 }
 
@@ -111,6 +116,10 @@ impl Opponent {
             }
             self.hall.sit(&id, &self.caller.account, true);
             while self.hall.look(&id, |game, _| !game.status.is_over()) == Some(true) {
+                if !self.pause.is_zero() && self.is_due(&id) {
+                    let share = self.rng.random_range(0.5..1.5);
+                    tokio::time::sleep(self.pause.mul_f64(share)).await;
+                }
                 self.move_if_due(&id);
                 wait(&mut changes, &id).await;
             }
@@ -119,6 +128,19 @@ impl Opponent {
 
     fn has_begun(&self, id: &str) -> bool {
         self.hall.look(id, |_, _| ()).is_some()
+    }
+
+    fn is_due(&self, id: &str) -> bool {
+        let account = &self.caller.account;
+        let due = |color| {
+            self.hall
+                .look(id, |game, _| game.turn() == color && !game.status.is_over())
+        };
+        let color = self
+            .hall
+            .look(id, |game, _| game.color_of(account))
+            .flatten();
+        color.and_then(due) == Some(true)
     }
 
     fn move_if_due(&mut self, id: &str) {

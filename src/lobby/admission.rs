@@ -19,6 +19,8 @@ pub struct Objection {
     pub decline: DeclineReason,
     /// Why, for the operator.
     pub reason: String,
+    /// What it objects to may be over in a moment: only if it is not, the challenge is declined.
+    pub passing: bool,
 }
 
 /// Everything a rule may look at.
@@ -141,20 +143,29 @@ pub const RULES: [Rule; 18] = [
     },
 ];
 
-/// Asks every rule in order. An adjourned game that is to go on passes all but the drain.
+/// Asks every rule in order. An adjourned game that is to go on passes all but the drain. An objection that may pass counts
+/// only where no other rule objects.
 pub fn admit(case: &Case<'_>) -> Verdict {
     let rules = RULES
         .iter()
         .filter(|rule| !case.challenge.resumes_adjourned || rule.name == "drain");
+    let mut verdict = Verdict::Welcome;
     for rule in rules {
-        if let Some(objection) = (rule.check)(case) {
-            return Verdict::Declined {
+        let Some(objection) = (rule.check)(case) else {
+            continue;
+        };
+        let lasting = !objection.passing;
+        if lasting || verdict == Verdict::Welcome {
+            verdict = Verdict::Declined {
                 rule: rule.name,
                 objection,
             };
         }
+        if lasting {
+            break;
+        }
     }
-    Verdict::Welcome
+    verdict
 }
 
 /// What every rule says, for `seneschal why`.
@@ -169,10 +180,29 @@ pub fn explain(case: &Case<'_>) -> Vec<Decision> {
     RULES.iter().map(words).collect()
 }
 
+/// Rules for a game that began although nobody asked us, as a rematch does on PyChess.
+const UNASKED: [&str; 2] = ["accept.block", "opponent.in_a_row"];
+
+/// What stands against a game that began without a challenge, looking at its opponent only: who may not challenge us gets no
+/// game by a rematch either.
+pub fn admit_unasked(case: &Case<'_>) -> Verdict {
+    let rules = RULES.iter().filter(|rule| UNASKED.contains(&rule.name));
+    for rule in rules {
+        if let Some(objection) = (rule.check)(case) {
+            return Verdict::Declined {
+                rule: rule.name,
+                objection,
+            };
+        }
+    }
+    Verdict::Welcome
+}
+
 fn object(decline: DeclineReason, reason: impl Into<String>) -> Option<Objection> {
     Some(Objection {
         decline,
         reason: reason.into(),
+        passing: false,
     })
 }
 
@@ -418,23 +448,25 @@ pub(super) fn row_key(opponent: &str) -> String {
 
 fn opponent_games(case: &Case<'_>) -> Option<Objection> {
     let key = case.challenge.opponent.name.key();
+    let per_day = case.policy.max_bot_games_per_opponent_per_day;
+    if per_day > 0 && case.challenge.opponent.kind == PlayerKind::Bot {
+        let games = format!("games:{key}");
+        let used = case.memory.used(case.account, &games, case.now.wall_ms);
+        if used >= per_day {
+            let reason = format!("{used} of {per_day} games with this bot today");
+            return object(DeclineReason::Later, reason);
+        }
+    }
     let running = case.slots.with_opponent(case.account, &key);
     let bound = case.policy.max_games_per_opponent as usize;
-    if running >= bound {
-        let reason = format!("{running} of {bound} games with this opponent are on");
-        return object(DeclineReason::Later, reason);
-    }
-    let per_day = case.policy.max_bot_games_per_opponent_per_day;
-    if per_day == 0 || case.challenge.opponent.kind != PlayerKind::Bot {
+    if running < bound {
         return None;
     }
-    let used = case
-        .memory
-        .used(case.account, &format!("games:{key}"), case.now.wall_ms);
-    (used >= per_day)
-        .then(|| {
-            let reason = format!("{used} of {per_day} games with this bot today");
-            object(DeclineReason::Later, reason)
-        })
-        .flatten()
+    Some(Objection {
+        decline: DeclineReason::Later,
+        reason: format!("{running} of {bound} games with this opponent are on"),
+        // A player who asks for the next game in the moment in which the last one ends is heard before its end is. Without
+        // such a game there is nothing that could end: then he asks for several games at a time.
+        passing: case.slots.games_with(case.account, &key) > 0,
+    })
 }

@@ -12,17 +12,23 @@ use super::{AccountName, Lobby, LobbyAction, Now};
 /// Challenges that may wait at a time; more are declined at once.
 const MAX_WAITING: usize = 64;
 
-/// A welcome challenge without a slot.
+/// What stands in the way of a new challenge may go away by itself within this time: the game that its sender still plays
+/// with us may be over already, and the word of it on its way.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// A challenge that is welcome but has no slot, or may be welcome in a moment.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
     pub(super) account: AccountName,
     pub(super) challenge: Challenge,
+    /// An objection that may pass must have passed by then.
+    pub(super) grace: Moment,
     pub(super) until: Moment,
 }
 
 impl Lobby {
     /// What the rules say about a challenge at this moment.
-    fn case<'a>(
+    pub(super) fn case<'a>(
         &'a self,
         account: &'a AccountName,
         challenge: &'a Challenge,
@@ -63,7 +69,10 @@ impl Lobby {
             .retain(|w| &w.account != account || w.challenge.opponent.name != opponent);
         let who = crate::game::session::player_words(&challenge.opponent);
         let what = format!("{} {} from {who}", challenge.id, challenge.time_control);
-        if let Verdict::Declined { rule, objection } = self.verdict(account, &challenge, now) {
+        let verdict = self.verdict(account, &challenge, now);
+        if let Verdict::Declined { rule, objection } = &verdict
+            && !objection.passing
+        {
             let reason = format!("{what}: {}", objection.reason);
             self.note(account, rule, "declines", reason);
             return self.act(
@@ -79,10 +88,16 @@ impl Lobby {
             );
         }
         let lifetime = self.account(account).terms.capabilities.challenge_lifetime;
-        let patience = self.policy.queue.min(lifetime.mul_f64(0.8));
+        let longest = lifetime.mul_f64(0.8);
+        let grace = GRACE.min(longest);
+        let mut patience = self.policy.queue.min(longest);
+        if verdict != Verdict::Welcome {
+            patience = patience.max(grace);
+        }
         self.waiting.push(Waiting {
             account: account.clone(),
             challenge,
+            grace: now.mono + grace,
             until: now.mono + patience,
         });
         // Whether there is a slot decides `serve_waiting`, the same way for new and old ones.
@@ -106,6 +121,11 @@ impl Lobby {
                 continue;
             }
             match self.verdict(&account, &waiting.challenge, now) {
+                Verdict::Declined { objection, .. }
+                    if objection.passing && now.mono < waiting.grace =>
+                {
+                    index += 1;
+                }
                 Verdict::Declined { rule, objection } => {
                     let waiting = self.waiting.remove(index);
                     self.note(&account, rule, "declines", objection.reason);

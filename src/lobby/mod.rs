@@ -20,6 +20,7 @@ pub mod memory;
 mod outgoing;
 pub mod policy;
 pub mod slots;
+mod surprise;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,6 +40,7 @@ pub use policy::{LobbyPolicy, MatchmakingPolicy, Offer};
 use incoming::Waiting;
 use memory::DAY_MS;
 use slots::{Holder, Lease, Slots};
+use surprise::Unasked;
 
 /// The name of an account in the configuration: `[accounts.NAME]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -200,6 +202,8 @@ pub struct Lobby {
     accounts: BTreeMap<AccountName, Account>,
     slots: Slots,
     waiting: Vec<Waiting>,
+    /// Running games that began without a promise of ours, until we know whether we want them.
+    unasked: Vec<Unasked>,
     memory: Memory,
     /// Offers that the platform will never take: index and reason.
     disabled_offers: BTreeMap<usize, String>,
@@ -240,6 +244,7 @@ impl Lobby {
             accounts: accounts.into_iter().map(account).collect(),
             slots: Slots::default(),
             waiting: Vec::new(),
+            unasked: Vec::new(),
             memory: Memory::default(),
             disabled_offers: BTreeMap::new(),
             requests: BTreeMap::new(),
@@ -438,6 +443,7 @@ impl Lobby {
             }
         } else {
             self.surprise(account, &game, bot, source);
+            self.note_unasked(account, &game, opponent.as_ref(), source);
             self.slots.take(Lease {
                 account: account.clone(),
                 opponent: key,
@@ -451,30 +457,8 @@ impl Lobby {
         if let Some(player) = opponent {
             self.count_game(account, &player, now);
         }
+        self.review_unasked(account, now);
         self.withdraw_excess(now);
-    }
-
-    /// A game that no slot was promised to: play it where there is room or a little beyond, else it is not wanted.
-    fn surprise(&mut self, account: &AccountName, game: &GameId, bot: bool, source: &GameSource) {
-        if self.has_room(account, bot) {
-            return;
-        }
-        let bound = (self.policy.max_games + self.policy.overcommit) as usize;
-        let kept = matches!(source, GameSource::Tournament(_) | GameSource::Resumed);
-        let (taken, total) = (self.slots.taken(), self.policy.max_games);
-        if taken < bound || kept {
-            let reason = format!("{taken} of {total} slots were taken");
-            self.note(account, "slots.surprise", "plays it all the same", reason);
-        } else {
-            let reason = format!("{taken} of {total} slots and the reserve are taken");
-            self.note(
-                account,
-                "slots.surprise",
-                "does not want it",
-                reason.clone(),
-            );
-            self.act(account, LobbyAction::Unwanted(game.clone(), reason));
-        }
     }
 
     fn opponent_known(&mut self, account: &AccountName, game: &GameId, player: &Player, now: Now) {
@@ -488,6 +472,8 @@ impl Lobby {
             lease.opponent = Some(player.name.key());
             self.count_game(account, player, now);
         }
+        self.unasked_opponent(account, game, player);
+        self.review_unasked(account, now);
     }
 
     /// Counts a begun game in the budgets of the day.
@@ -507,9 +493,12 @@ impl Lobby {
         let freed = self
             .slots
             .free(|l| &l.account == account && l.holder == holder);
+        self.unasked.retain(|unasked| !unasked.is(account, game));
         for opponent in freed.iter().filter_map(|lease| lease.opponent.as_deref()) {
             self.count_row(account, opponent, now);
         }
+        // A rematch can be heard of before the end of the game that it follows.
+        self.review_unasked(account, now);
         for opponent in freed
             .into_iter()
             .filter(|l| l.bot)
@@ -587,8 +576,10 @@ impl Lobby {
     /// When [`Lobby::tick`] is due next, if nothing else happens before.
     pub fn next_deadline(&self, now: Now) -> Option<Moment> {
         let waiting = self.waiting.iter().map(|waiting| waiting.until).min();
+        let graces = self.waiting.iter().map(|waiting| waiting.grace);
+        let grace = graces.filter(|grace| *grace > now.mono).min();
         let matchmaking = self.matchmaking_due(now);
-        [waiting, self.slots.next_expiry(), matchmaking]
+        [waiting, grace, self.slots.next_expiry(), matchmaking]
             .into_iter()
             .flatten()
             .min()

@@ -16,8 +16,12 @@ const MAX_REST: Duration = Duration::from_secs(30 * 86_400);
 const WITHDRAWN_LEASE: Duration = Duration::from_secs(3);
 
 impl Lobby {
-    /// The platform shows a challenge of ours: one that we know, or one of an earlier run.
+    /// The platform shows a challenge of ours: one that we know, or one of an earlier run. An offer to go on with an adjourned
+    /// game is none of ours: the root told the client to make it.
     pub(super) fn echoed(&mut self, account: &AccountName, challenge: &Challenge) {
+        if challenge.resumes_adjourned {
+            return;
+        }
         let known = self.slots.leases().iter().any(|lease| {
             &lease.account == account
                 && match &lease.holder {

@@ -81,6 +81,16 @@ impl Slots {
             .count()
     }
 
+    /// Running games of one account against one opponent.
+    pub fn games_with(&self, account: &AccountName, opponent: &str) -> usize {
+        let with = |l: &&Lease| {
+            &l.account == account
+                && l.opponent.as_deref() == Some(opponent)
+                && matches!(l.holder, Holder::Game(_))
+        };
+        self.leases.iter().filter(with).count()
+    }
+
     /// Whether one more game fits, against a bot or not.
     pub fn has_room(&self, policy: &LobbyPolicy, bot: bool) -> bool {
         let total = policy.max_games as usize;

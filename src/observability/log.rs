@@ -7,6 +7,9 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use super::hidden::{HiddenWords, Hiding};
+use super::panics;
+
 /// Section `[log]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -50,11 +53,15 @@ impl LogConfig {
 #[error("the log is running already")]
 pub struct LogStarted;
 
-/// Starts the log of this process.
+/// Starts the log of this process; `hidden` words are taken out of every line, and panics are told by it as well.
 ///
 /// # Errors
 /// [`LogStarted`] if it was started before; the old one goes on.
-pub fn start(config: &LogConfig) -> Result<(), LogStarted> {
+pub fn start(config: &LogConfig, hidden: &HiddenWords) -> Result<(), LogStarted> {
+    let writer = {
+        let hidden = hidden.clone();
+        move || Hiding::new(std::io::stderr(), hidden.clone())
+    };
     let filter = EnvFilter::try_new(&config.filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let registry = tracing_subscriber::registry().with(filter);
     let started = match config.format {
@@ -63,18 +70,16 @@ pub fn start(config: &LogConfig) -> Result<(), LogStarted> {
                 tracing_subscriber::fmt::layer()
                     // Colours are for eyes: in a file or a journal they would stand between key and value.
                     .with_ansi(wants_colours())
-                    .with_writer(std::io::stderr),
+                    .with_writer(writer),
             )
             .try_init(),
         LogFormat::Json => registry
-            .with(
-                tracing_subscriber::fmt::layer()
-                    .json()
-                    .with_writer(std::io::stderr),
-            )
+            .with(tracing_subscriber::fmt::layer().json().with_writer(writer))
             .try_init(),
     };
-    started.map_err(|_| LogStarted)
+    started.map_err(|_| LogStarted)?;
+    panics::report_to_log(hidden.clone());
+    Ok(())
 }
 
 /// Standard error is a terminal, and its owner has not asked for plain text.

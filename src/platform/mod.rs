@@ -280,9 +280,14 @@ pub struct GameNotice {
     pub our_turn: Option<bool>,
     /// Time on our clock, for opening the most urgent game first.
     pub our_time: Option<Duration>,
-    /// False where the platform marks the game as closed to bots, or its variant is unknown to us: it is not opened.
+    /// False where the platform marks the game as closed to bots: it is not opened, since nothing could be done in it. A game
+    /// that we do not understand is opened, so that the session can leave it.
     pub playable: bool,
 }
+
+/// A client that the daemon let go of has this long to get out what was asked for last and to end. The daemon waits a little
+/// longer before it cuts a client off.
+pub const FAREWELL_MAX: Duration = Duration::from_secs(8);
 
 /// What we want done outside games.
 #[derive(Debug)]

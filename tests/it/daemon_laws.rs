@@ -133,8 +133,9 @@ async fn lose_one(stage: &Stage, account: &str, events: bool, how: Loss, draw: u
     .await
 }
 
-/// Cuts streams at random moments while eight games are on; the resume times, sorted, and what was played meanwhile.
-async fn cut_streams(cuts: usize, timing: Timing) -> (Vec<Duration>, String) {
+/// Cuts streams at random moments while eight games are on; the resume times of games' and of event streams, each sorted, and what
+/// was played meanwhile.
+async fn cut_streams(cuts: usize, timing: Timing) -> (Vec<Duration>, Vec<Duration>, String) {
     let mut stage = Stage::open(quick_house()).await;
     let mut options = long_games(Duration::from_millis(10));
     // Both sides of a game need a slot each.
@@ -144,13 +145,18 @@ async fn cut_streams(cuts: usize, timing: Timing) -> (Vec<Duration>, String) {
     let daemon = stage.run(&options).await;
     games_on(&stage, 8).await;
     let mut rng = SmallRng::seed_from_u64(8);
-    let mut resumed = Vec::new();
+    let (mut resumed, mut listening) = (Vec::new(), Vec::new());
     for cut in 0..cuts {
         // Event streams are cut sparingly: the platform allows few openings.
         let events = cut % 100 == 50;
         let how = [Loss::Close, Loss::Reset][rng.random_range(0..2)];
         let account = PLAYERS[rng.random_range(0..2)];
-        resumed.push(lose_one(&stage, account, events, how, rng.random_range(0..64)).await);
+        let took = lose_one(&stage, account, events, how, rng.random_range(0..64)).await;
+        if events {
+            listening.push(took);
+        } else {
+            resumed.push(took);
+        }
         let pause = rng.random_range(0..60);
         tokio::time::sleep(Duration::from_millis(pause)).await;
     }
@@ -167,12 +173,13 @@ async fn cut_streams(cuts: usize, timing: Timing) -> (Vec<Duration>, String) {
         stage.house.finished().by_variant.values().sum::<u64>()
     );
     resumed.sort_unstable();
-    (resumed, played)
+    listening.sort_unstable();
+    (resumed, listening, played)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_streams_lose_no_move_and_double_none() {
-    let (resumed, _) = cut_streams(60, Options::default().timing).await;
+    let (resumed, ..) = cut_streams(60, Options::default().timing).await;
     let worst = resumed.last().copied().expect("some cuts");
     assert!(worst < Duration::from_secs(20), "{resumed:?}");
 }
@@ -181,16 +188,25 @@ async fn cut_streams_lose_no_move_and_double_none() {
 #[ignore = "a thousand cuts take minutes; run by hand with --ignored --nocapture"]
 async fn a_thousand_cuts_resume_within_a_second_and_a_half() {
     // With the waiting times that are shipped.
-    let (resumed, played) = cut_streams(1_000, Timing::default()).await;
-    let p = |hundredths: usize| resumed[(resumed.len() * hundredths).div_ceil(100) - 1];
-    println!(
-        "resume of {} cuts: p50 {:?}, p99 {:?}, max {:?}; {played}",
-        resumed.len(),
-        p(50),
-        p(99),
-        p(100)
-    );
-    assert!(p(99) < Duration::from_millis(1_500));
+    let (games, events, played) = cut_streams(1_000, Timing::default()).await;
+    let show = |what: &str, resumed: &[Duration]| {
+        let p = |hundredths: usize| resumed[(resumed.len() * hundredths).div_ceil(100) - 1];
+        println!(
+            "resume of {} cuts of {what}: p50 {:?}, p99 {:?}, max {:?}",
+            resumed.len(),
+            p(50),
+            p(99),
+            p(100)
+        );
+        p(99)
+    };
+    show("games", &games);
+    show("event streams", &events);
+    let mut all = [games, events].concat();
+    all.sort_unstable();
+    let p99 = show("all", &all);
+    println!("{played}");
+    assert!(p99 < Duration::from_millis(1_500));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -329,6 +345,49 @@ async fn the_second_signal_ends_everything_and_the_next_run_resumes() {
     assert_ne!(crate::house::client::status(&last), "outoftime");
     assert!(daemon.drain().await.is_clean());
     stage.expect_no_violations();
+}
+
+/// Ends a daemon on a house that answers some requests only after a minute; nothing of it may have to be cut off.
+async fn ends_although_slow(slow: &[Endpoint], by: impl Fn(&seneschal::daemon::Shutdown)) {
+    let late = |endpoint: &Endpoint| Fault {
+        on: Some(*endpoint),
+        ..fault(Effect::Delay { ms: 60_000 }, 1.0)
+    };
+    let mut config = quick_house();
+    config.faults = FaultPlan {
+        seed: 1,
+        faults: slow.iter().map(late).collect(),
+    };
+    let mut stage = Stage::open(config).await;
+    let daemon = stage.run(&long_games(Duration::from_millis(10))).await;
+    until("a request that hangs", || {
+        stage.house.faults_struck().iter().all(|&n| n > 0)
+    })
+    .await;
+    let begun = tokio::time::Instant::now();
+    by(&daemon.shutdown);
+    let report = daemon.join().await;
+    assert_eq!(report.cut_off_parts, [""; 0]);
+    assert!(report.is_clean(), "{report:?}");
+    assert!(begun.elapsed() < Duration::from_secs(30));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_has_to_be_cut_off_at_the_end_whatever_the_platform_leaves_unanswered() {
+    // Not logged in yet, and requests under way: a drain that finds no game, and both signals at once.
+    let drain = |shutdown: &seneschal::daemon::Shutdown| shutdown.drain().cancel();
+    let both = |shutdown: &seneschal::daemon::Shutdown| {
+        shutdown.signal();
+        shutdown.signal();
+    };
+    tokio::join!(
+        ends_although_slow(&[Endpoint::Account], drain),
+        ends_although_slow(&[Endpoint::Account], both),
+        ends_although_slow(&[Endpoint::ChallengeCreate], both),
+        ends_although_slow(&[Endpoint::BotsOnline], drain),
+        ends_although_slow(&[Endpoint::ChallengeAccept], both),
+        ends_although_slow(&[Endpoint::GameStream], both),
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use seneschal::house::HouseHandle;
 use seneschal::house::account::{AccountKind, Scopes};
 use seneschal::house::fault::Loss;
 use tokio::task::JoinSet;
@@ -19,9 +18,12 @@ use crate::daemon_process::{Process, command, write_private};
 use crate::daemon_rig::{PATIENCE, Stage, form, play_first_moves, quick_house};
 use crate::fics::fake_ics::{Dialect, FakeIcs};
 use crate::house::client::{Bot, Next};
+use crate::plug::Plug;
 use crate::pychess::fake::game::Offer;
 use crate::pychess::fake::{BOT, FakePychess, TOKEN};
 
+/// The accounts in the configuration, by platform.
+const NAMES: [&str; 3] = ["house", "pychess", "ics"];
 /// The account's name on the internet chess server.
 const ICS_NAME: &str = "Harbor";
 /// Its password.
@@ -34,13 +36,15 @@ struct Town {
     stage: Stage,
     pychess: Arc<FakePychess>,
     ics: FakeIcs,
+    /// Between the daemon and each of them.
+    plugs: [Plug; 3],
     /// Half-moves that each opponent made: at the house, at PyChess, on the internet chess server.
     made: [Arc<AtomicUsize>; 3],
     opponents: JoinSet<()>,
 }
 
 impl Town {
-    async fn open() -> (Town, u16, String) {
+    async fn open() -> (Town, String) {
         let stage = Stage::open(quick_house()).await;
         let token = stage
             .house
@@ -51,15 +55,24 @@ impl Town {
         let ics = FakeIcs::new(Dialect::Fics, 5);
         ics.register(ICS_NAME, ICS_PASSWORD, true);
         ics.register("Birch", "pw", false);
-        let port = ics.listen().await;
+        let port_of = |url: &str| {
+            let port = url.rsplit(':').next().and_then(|word| word.parse().ok());
+            port.expect("an address with a port")
+        };
+        let plugs = [
+            Plug::of(port_of(stage.house.base_url())).await,
+            Plug::of(port_of(&pychess.url())).await,
+            Plug::of(ics.listen().await).await,
+        ];
         let town = Town {
+            plugs,
             stage,
             pychess,
             ics,
             made: Default::default(),
             opponents: JoinSet::new(),
         };
-        (town, port, token)
+        (town, token)
     }
 
     /// The opponents begin once the accounts are there.
@@ -211,21 +224,20 @@ async fn at_the_ics(ics: FakeIcs, made: Arc<AtomicUsize>) {
 
 /// One configuration for all three. The next challenge comes in the moment in which the last game ends, so that one game
 /// with an opponent at a time would be too few now and then.
-fn configuration(dir: &Path, house: &HouseHandle, pychess: &FakePychess, ics_port: u16) -> String {
+fn configuration(dir: &Path, plugs: &[Plug; 3]) -> String {
     let dir = dir.display();
+    let [house, pychess, ics] = plugs.each_ref().map(Plug::port);
     format!(
         "[daemon]\nstate_dir = \"{dir}/state\"\ndrain_timeout_s = 2\nreconcile_s = 10\n\n\
          [engine]\nhash_mib = 1\nthreads = 1\n\n\
          [game.time]\nmax_nodes = 60\nfirst_move_s = 0.2\n\n[game.resign]\nenabled = false\n\n\
          [lobby]\nmax_games = 3\nmax_games_per_opponent = 3\n\n\
-         [accounts.house]\nplatform = \"house\"\nbase_url = \"{}\"\ntoken_file = \"{dir}/house.token\"\n\n\
-         [accounts.pychess]\nplatform = \"pychess\"\nbase_url = \"{}\"\ntoken_file = \"{dir}/pychess.token\"\n\
+         [accounts.house]\nplatform = \"house\"\nbase_url = \"http://127.0.0.1:{house}\"\ntoken_file = \"{dir}/house.token\"\n\n\
+         [accounts.pychess]\nplatform = \"pychess\"\nbase_url = \"http://127.0.0.1:{pychess}\"\ntoken_file = \"{dir}/pychess.token\"\n\
          variants = [\"capablanca\", \"crazyhouse\"]\n\n\
-         [accounts.ics]\nplatform = \"fics\"\nhost = \"127.0.0.1\"\nport = {ics_port}\nhandle = \"{ICS_NAME}\"\n\
+         [accounts.ics]\nplatform = \"fics\"\nhost = \"127.0.0.1\"\nport = {ics}\nhandle = \"{ICS_NAME}\"\n\
          token_file = \"{dir}/ics.token\"\nvariants = [\"crazyhouse\", \"standard\"]\nreconnect_min_s = 1\nreconnect_max_s = 2\n\
-         commands_per_second = 200\n",
-        house.base_url(),
-        pychess.url(),
+         commands_per_second = 200\n"
     )
 }
 
@@ -258,9 +270,9 @@ fn troubles(log: &str, account: &str) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_platforms_play_at_once_and_one_plug_is_not_the_others_business() {
-    let (mut town, port, house_token) = Town::open().await;
+    let (mut town, house_token) = Town::open().await;
     let home = tempfile::tempdir().expect("a directory");
-    let text = configuration(home.path(), &town.stage.house, &town.pychess, port);
+    let text = configuration(home.path(), &town.plugs);
     let config = home.path().join("seneschal.toml");
     std::fs::write(&config, text).expect("a configuration");
     for (name, secret) in [
@@ -281,7 +293,7 @@ async fn three_platforms_play_at_once_and_one_plug_is_not_the_others_business() 
         .expect("the daemon starts");
     let mut process = Process::of(child);
     let begun = Instant::now();
-    while !["house", "pychess", "ics"]
+    while !NAMES
         .iter()
         .all(|account| log().contains(&format!("online account={account} ")))
     {
@@ -296,30 +308,35 @@ async fn three_platforms_play_at_once_and_one_plug_is_not_the_others_business() 
         assert!(begun.elapsed() < PATIENCE, "{:?}", town.playing());
         sleep(Duration::from_millis(2)).await;
     }
-    for account in ["house", "pychess", "ics"] {
+    for account in NAMES {
         let found = troubles(&log(), account);
         assert!(found.is_empty(), "before any plug was pulled: {found:#?}");
     }
 
-    town.pychess.unplug(true);
-    town.play_on("without PyChess", &[0, 2]).await;
-    for account in ["house", "ics"] {
-        let found = troubles(&log(), account);
-        assert!(found.is_empty(), "while PyChess was away: {found:#?}");
+    // One after the other: its listener is gone, its connections break, and later it is back.
+    for (platform, name) in NAMES.into_iter().enumerate() {
+        let others: Vec<usize> = (0..3).filter(|other| *other != platform).collect();
+        let quiet = || -> Vec<usize> {
+            let count = |other: &usize| troubles(&log(), NAMES[*other]).len();
+            others.iter().map(count).collect()
+        };
+        let before = quiet();
+        town.plugs[platform].pull().await;
+        let misses = |line: &String| line.contains("offline");
+        let begun = Instant::now();
+        while !troubles(&log(), name).iter().any(misses) {
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{name} is not missed: {}",
+                log()
+            );
+            sleep(Duration::from_millis(20)).await;
+        }
+        town.play_on(&format!("without {name}"), &others).await;
+        assert_eq!(before, quiet(), "while {name} was away: {}", log());
+        town.plugs[platform].put_back().await;
+        town.play_on(&format!("{name} again"), &[platform]).await;
     }
-    town.pychess.unplug(false);
-    town.play_on("PyChess again", &[1]).await;
-
-    town.ics.unplug(ICS_NAME, true);
-    town.play_on("without the internet chess server", &[0, 1])
-        .await;
-    let found = troubles(&log(), "house");
-    assert!(
-        found.is_empty(),
-        "while the internet chess server was away: {found:#?}"
-    );
-    town.ics.unplug(ICS_NAME, false);
-    town.play_on("the internet chess server again", &[2]).await;
 
     let offline = |log: &str| log.matches("offline account=ics").count();
     let before = offline(&log());

@@ -5,8 +5,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use seneschal::game::TimeControl;
 use seneschal::house::HouseHandle;
 use seneschal::house::account::{AccountKind, Scopes};
+use seneschal::house::challenge::Terms;
+use seneschal::house::load::{self, LoadPlan};
+use seneschal::house::variant::HouseVariant;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::daemon_rig::{PATIENCE, Stage, form, play_first_moves, quick_house, until};
@@ -474,5 +478,75 @@ async fn sixty_four_games_at_a_time() {
     process.terminate();
     process.code().await;
     println!("{most} games at a time, {kib} KiB resident; {}", home.log());
+    stage.expect_no_violations();
+}
+
+/// 64 opponents inside the house against one account of a daemon in a process of its own, which looks at one node a move: what
+/// is left is the way from the line that makes it our turn, as the house writes it, to the move as the house reads it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement: run by hand with --release --ignored --nocapture on a quiet machine"]
+async fn from_the_state_at_the_house_to_the_move_at_the_house_with_64_games() {
+    for pause in [1_000, 250, 0] {
+        answer_times(Duration::from_millis(pause)).await;
+    }
+}
+
+/// Prints how fast the daemon answers 64 opponents who think so long themselves.
+async fn answer_times(pause: Duration) {
+    let stage = Stage::open(quick_house()).await;
+    let ivory = token(&stage.house, "Ivory").await;
+    let home = Home::new(stage.house.base_url(), &[("ivory", &ivory)], false);
+    let mut process = home.start_with(&[
+        "--set",
+        "log.filter=warn,seneschal::daemon::supervise=info",
+        "--set",
+        "lobby.max_games=64",
+        "--set",
+        "daemon.tapes=false",
+        "--set",
+        "game.time.max_nodes=1",
+    ]);
+    stage.online("ivory").await;
+    let terms = |key: &str| Terms {
+        variant: HouseVariant::from_key(key).expect("a variant"),
+        rated: false,
+        time: TimeControl::clock(300, 3),
+        color: None,
+        fen: None,
+        special: std::collections::BTreeSet::new(),
+    };
+    let plan = LoadPlan {
+        games: 64,
+        targets: vec!["ivory".to_owned()],
+        terms: vec![terms("crazyhouse"), terms("capablanca")],
+        pause,
+        seed: 1,
+    };
+    let stop = tokio_util::sync::CancellationToken::new();
+    let mut most = 0;
+    let timer = async {
+        for _ in 0..400 {
+            sleep(Duration::from_millis(100)).await;
+            most = most.max(stage.house.running().len());
+        }
+        stop.cancel();
+    };
+    let (ran, ()) = tokio::join!(load::run(&stage.house, &plan, &stop), timer);
+    ran.expect("the load runs");
+    let times = stage.house.hall().answer_times("ivory").expect("moves");
+    println!(
+        "opponents think {pause:?}: {most} games at a time, {} moves, answer p50 {} us, p90 {} us, p99 {} us, max {} us; {} KiB",
+        times.count,
+        times.p50_us,
+        times.p90_us,
+        times.p99_us,
+        times.max_us,
+        resident_kib(process.child.id())
+    );
+    process.terminate();
+    sleep(Duration::from_secs(1)).await;
+    process.terminate();
+    process.code().await;
+    println!("{}", home.log());
     stage.expect_no_violations();
 }

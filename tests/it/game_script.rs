@@ -169,6 +169,9 @@ pub fn parse_input(
         },
         "back" => GameEvent::OpponentReturned,
         "lost" => GameEvent::LinkLost,
+        "unreadable" => GameEvent::Unreadable {
+            words: rest.to_owned(),
+        },
         "refused" => GameEvent::Failed {
             command: parse_kind(rest),
             failure: CommandFailure::Refused {

@@ -203,6 +203,132 @@ fn after_a_gap_of_three_plies_everything_is_rebuilt() {
 }
 
 #[test]
+fn a_state_that_cannot_be_read_is_asked_for_again_and_then_the_game_is_left() {
+    // Asked for again, and the answer is good: the game goes on.
+    check(
+        "
+        0     full white chess 180+2 : e2e4 e7e5
+              > think #1 ply 2 clock 180000+2000 ms against 180000 ms, overhead 100 ms
+        10    unreadable a king is missing
+              > note state.unreadable: asks for the whole state (a king is missing)
+              > cancel #1
+              > send resync
+        // No answer at all is asked for again as well.
+        5010  tick
+              > send resync
+        5020  full : e2e4 e7e5
+              > think #2 ply 2 clock 180000+2000 ms against 180000 ms, overhead 100 ms
+        6000  unreadable a king is missing
+              > note state.unreadable: asks for the whole state (a king is missing)
+              > cancel #2
+              > send resync
+        6010  unreadable still missing
+              > note state.unreadable: leaves the game (still missing)
+              > send resign
+        6020  unreadable still missing
+        6030  end 0-1 resign
+              > finished Decisive { winner: Black } Resignation
+        ",
+    );
+    // Early enough it is aborted; where that is only a request to the opponent and nothing comes of it, resigned.
+    check_with(
+        terms(quiet(), fics()),
+        "
+        0     full black chess 180+2 : e2e4
+              > think #1 ply 1 time 1000 ms
+        10    unreadable noise
+              > note state.unreadable: asks for the whole state (noise)
+              > cancel #1
+              > send resync
+        20    unreadable noise
+              > note state.unreadable: leaves the game (noise)
+              > send abort
+        10019 tick
+        10020 tick
+              > send resign
+        10030 end 1-0 resign
+              > finished Decisive { winner: White } Resignation
+        ",
+    );
+    let mut policy = quiet();
+    policy.on_rules_error = LeavePolicy::Stay;
+    check_with(
+        terms(policy, lichess()),
+        "
+        0     full white chess 180+2 : e2e4 e7e5
+              > think #1 ply 2 clock 180000+2000 ms against 180000 ms, overhead 100 ms
+        10    unreadable noise
+              > note state.unreadable: asks for the whole state (noise)
+              > cancel #1
+              > send resync
+        20    unreadable noise
+              > note state.unreadable: leaves the game (noise)
+        30    full : e2e4 e7e5
+              > think #2 ply 2 clock 180000+2000 ms against 180000 ms, overhead 100 ms
+        ",
+    );
+}
+
+#[test]
+fn a_game_that_was_never_understood_is_aborted_and_else_resigned() {
+    let script = "
+        0     unreadable what is this
+              > note state.unreadable: asks for the whole state (what is this)
+              > send resync
+        5000  tick
+              > send resync
+        5010  unreadable what is this
+              > note state.unreadable: leaves the game (what is this)
+              > send abort
+        ";
+    // The platform says that it is too late for an abort.
+    check(&format!(
+        "{script}
+        5020  refused abort
+              > send resign
+        5030  end 0-1 resign
+              > finished Decisive {{ winner: Black }} Resignation
+        "
+    ));
+    // It says nothing at all, and in the end the clock decides.
+    check(&format!(
+        "{script}
+        15009 tick
+        15010 tick
+              > send resign
+        15020 refused resign
+        25010 tick
+              > send resign
+        35010 tick
+              > send resign
+        45010 tick
+              > note leave.refused: leaves it to the clock (the platform keeps a game running that cannot be read)
+        55010 tick
+        99000 end 0-1 time
+              > finished Decisive {{ winner: Black }} OutOfTime
+        "
+    ));
+    // A late good state, before anything ended: it is played.
+    check(&format!(
+        "{script}
+        5020  full white chess 180+2 : e2e4 e7e5
+              > think #1 ply 2 clock 180000+2000 ms against 180000 ms, overhead 100 ms
+        "
+    ));
+    let mut policy = quiet();
+    policy.on_rules_error = LeavePolicy::Stay;
+    check_with(
+        terms(policy, lichess()),
+        &format!(
+            "{script}
+            5020  refused abort
+                  > note leave.refused: leaves it to the clock (the platform keeps a game running that cannot be read)
+            "
+        ),
+    );
+}
+
+#[test]
 fn both_ways_to_write_castling_are_the_same_move() {
     let moves = "e2e4 e7e5 g1f3 b8c6 f1c4 f8c5";
     check(&format!(

@@ -272,6 +272,12 @@ fn event(words: &[&str]) -> LobbyEvent {
             opponent: rest.get(1).map(|name| player(name)),
             source: GameSource::Rematch,
         },
+        "started-resumed" => LobbyEvent::GameStarted {
+            game: GameId::new(rest[0]),
+            challenge: None,
+            opponent: rest.get(1).map(|name| player(name)),
+            source: GameSource::Resumed,
+        },
         "opponent" => LobbyEvent::OpponentKnown(GameId::new(rest[0]), player(rest[1])),
         "ended" => LobbyEvent::GameEnded(GameId::new(rest[0])),
         "bots" => LobbyEvent::Bots(Some(rest.iter().map(|name| bot(name)).collect())),

@@ -89,11 +89,86 @@ fn one_player_cannot_take_more_than_his_share() {
           > main decline c3 Later
         2 main started c1 anna
         2 main started c2 anna
+        // Of a game that runs the end may be on its way; after three seconds it is not.
         2 main challenge c4 anna crazyhouse 180+2
-          > main decline c4 Later
         // The same name on another account is another matter.
         2 side challenge c5 anna crazyhouse 180+2
           > side accept c5
+        4.999 main tick
+        5 main tick
+          > main decline c4 Later
+        ",
+    );
+}
+
+#[test]
+fn a_challenge_in_the_moment_in_which_the_last_game_ends_waits_for_its_end() {
+    // The next challenge and the end of the game come on different streams, in any order.
+    let script = "
+        1   main challenge c1 anna crazyhouse 180+2
+            > main accept c1
+        1   main started c1 anna
+        60  main challenge c2 anna crazyhouse 180+2
+        60.2 main ended c1
+            > main accept c2
+        61  main started c2 anna
+        // The end may also never come: somebody who asks for a second game beside the first one.
+        70  main challenge c3 anna crazyhouse 180+2
+        // Meanwhile he asks again, and only the newer one counts.
+        71  main challenge c4 anna crazyhouse 180+2
+        73.999 main tick
+        74  main tick
+            > main decline c4 Later
+        // Once it is declined, the end of the game does not bring it back.
+        75  main ended c2
+        75  main challenge c5 anna crazyhouse 180+2
+            > main accept c5
+        ";
+    with(|_| ()).check(script);
+    // Without a queue for slots it is the same: it is not a slot that it waits for.
+    with(|p| p.queue = Duration::ZERO).check(script);
+}
+
+#[test]
+fn a_challenge_that_waits_for_the_end_of_a_game_is_asked_again_by_every_rule() {
+    with(|p| {
+        p.max_games = 2;
+        p.max_games_in_a_row = 1;
+        p.rest_after_row = Duration::from_secs(60);
+    })
+    .check(
+        "
+        1  main challenge c1 anna crazyhouse 180+2
+           > main accept c1
+        1  main started c1 anna
+        // What would not pass anyway is said at once.
+        2  main challenge c2 anna crazyhouse 5400+0
+           > main decline c2 TooSlow
+        // Welcome but for the game that is on; then its end makes it one game too many in a row.
+        3  main challenge c3 anna crazyhouse 180+2
+        4  main ended c1
+           > main decline c3 Later
+        // One that waits is forgotten when it is withdrawn.
+        5  main challenge c4 bert crazyhouse 180+2
+           > main accept c4
+        5  main started c4 bert
+        6  main challenge c5 bert crazyhouse 180+2
+        7  main canceled c5
+        8  main ended c4
+        ",
+    );
+}
+
+#[test]
+fn a_drain_declines_what_waits_for_the_end_of_a_game() {
+    with(|_| ()).check(
+        "
+        1  main challenge c1 anna crazyhouse 180+2
+           > main accept c1
+        1  main started c1 anna
+        2  main challenge c2 anna crazyhouse 180+2
+        3  main drain
+           > main decline c2 Later
         ",
     );
 }
@@ -367,6 +442,89 @@ fn games_in_a_row_have_a_limit_and_then_a_rest() {
         6 main ended g3
         7 main challenge c1 anna crazyhouse 180+2
           > main accept c1
+        ",
+    );
+}
+
+#[test]
+fn our_offer_to_go_on_with_an_adjourned_game_is_not_withdrawn_as_a_stray_one() {
+    with(|p| p.max_games = 1).check(
+        "
+        1 main echo r1 anna crazyhouse 180+2 adjourned
+        2 main lists-out r1 anna crazyhouse 180+2 adjourned
+        3 main started-resumed g1 anna
+        4 main ended g1
+        // One of an earlier run is.
+        5 main echo c1 bert crazyhouse 180+2
+          > main cancel c1
+        ",
+    );
+}
+
+#[test]
+fn rematches_without_a_challenge_do_not_get_around_the_limit_of_games_in_a_row() {
+    let limited = |p: &mut LobbyPolicy| {
+        p.max_games = 4;
+        p.max_games_in_a_row = 2;
+        p.rest_after_row = Duration::from_secs(60);
+    };
+    // On PyChess a rematch simply begins, and who plays is known a moment later.
+    with(limited).check(
+        "
+        1  main challenge c1 anna crazyhouse 180+2
+           > main accept c1
+        2  main started c1 anna
+        3  main ended c1
+        4  main started-alone g2
+        5  main opponent g2 anna
+        6  main ended g2
+        7  main started-alone g3
+        8  main opponent g3 anna
+           > main unwanted g3
+        9  main opponent g3 anna
+        10 main ended g3
+        // Others may, and so may she when she has rested.
+        11 main started-alone g4 bert
+        12 main ended g4
+        70 main started-alone g5 anna
+        ",
+    );
+    // The rematch is heard of before the end of the game before it, and with its opponent.
+    with(limited).check(
+        "
+        1  main started g1 anna
+        2  main ended g1
+        3  main started g2 anna
+        4  main started-alone g3 anna
+        5  main ended g2
+           > main unwanted g3
+        ",
+    );
+    // A game that goes on after a restart is played to its end whatever the rest says.
+    with(limited).check(
+        "
+        1  main started g1 anna
+        2  main started g2 anna
+        3  main ended g1
+        4  main ended g2
+        5  main started-resumed g3 anna
+        ",
+    );
+}
+
+#[test]
+fn nobody_on_the_block_list_gets_a_game_by_a_rematch_and_nobody_gets_one_during_a_drain() {
+    with(|p| p.accept.block = vec!["Pest".to_owned()]).check(
+        "
+        1 main started-alone g1
+        2 main opponent g1 pest
+          > main unwanted g1
+        3 main ended g1
+        4 main drain
+        5 main started-alone g2 anna
+          > main unwanted g2
+        // Agreed to before the drain.
+        6 main started g3 bert
         ",
     );
 }

@@ -122,6 +122,8 @@ pub struct RunReport {
     pub died: Vec<String>,
     /// Games that were still running when everything was aborted.
     pub cut_off: usize,
+    /// Parts that did not end by themselves in time: a bug that does no harm but makes the end slow.
+    pub cut_off_parts: Vec<String>,
 }
 
 impl RunReport {

@@ -12,7 +12,7 @@ use crate::game::{GameId, GamePolicy, PlayerName};
 use crate::lobby::{AccountName, LobbyEvent};
 use crate::observability::notify::ServiceManager;
 use crate::platform::{
-    AccountCommand, AccountEvent, Capabilities, ClientEnd, LimitScope, Received,
+    AccountCommand, AccountEvent, Capabilities, ClientEnd, FAREWELL_MAX, LimitScope, Received,
 };
 
 use super::super::game_task::{GameControl, GameOutcome, GameShared, OpponentKnown};
@@ -23,8 +23,8 @@ use super::super::stats::Stats;
 use super::super::timeline::Timeline;
 use super::{AccountSetup, Companion, RunReport};
 
-/// After the abort everything has this long to end by itself.
-const END_PATIENCE: Duration = Duration::from_secs(5);
+/// After the abort everything has this long to end by itself; a client may use nearly all of it.
+const END_PATIENCE: Duration = FAREWELL_MAX.saturating_add(Duration::from_secs(2));
 /// Once the last game of a drain is over, its last words have this long to leave.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// A lobby without a sign of life for so long is hung: the service manager is told nothing more.
@@ -395,6 +395,13 @@ impl Root {
         }
     }
 
+    async fn join_parts(&mut self) {
+        while let Some(joined) = self.parts.join_next_with_id().await {
+            let id = joined.map_or_else(|error| error.id(), |(id, _)| id);
+            self.part_names.remove(&id);
+        }
+    }
+
     /// Ends everything that still runs and joins it.
     pub(super) async fn end(&mut self) {
         self.report.cut_off = self.games.len();
@@ -404,9 +411,7 @@ impl Root {
         // Dropping the commands ends the clients; what is queued in games' links leaves first.
         self.accounts.clear();
         if graceful {
-            let parts = &mut self.parts;
-            let last_words = async { while parts.join_next().await.is_some() {} };
-            drop(tokio::time::timeout(LAST_WORDS, last_words).await);
+            drop(tokio::time::timeout(LAST_WORDS, self.join_parts()).await);
         }
         self.shutdown.abort().cancel();
         let join_games = async { while self.games.join_next().await.is_some() {} };
@@ -417,12 +422,14 @@ impl Root {
             tracing::error!("a game's task does not end; it is cut off");
             self.games.shutdown().await;
         }
-        let join_parts = async { while self.parts.join_next().await.is_some() {} };
-        if tokio::time::timeout(END_PATIENCE, join_parts)
+        if tokio::time::timeout(END_PATIENCE, self.join_parts())
             .await
             .is_err()
         {
-            tracing::warn!("a part of the daemon does not end; it is cut off");
+            let mut names: Vec<String> = self.part_names.drain().map(|(_, name)| name).collect();
+            names.sort_unstable();
+            tracing::error!(parts = ?names, "parts of the daemon do not end; they are cut off");
+            self.report.cut_off_parts = names;
             self.parts.shutdown().await;
         }
         while let Some(joined) = self.companions.join_next().await {
@@ -434,12 +441,20 @@ impl Root {
     }
 }
 
+/// Carries the events of an account to the root. Without a root the events end, which also lets a client go that is not logged
+/// in yet and so takes no commands.
 async fn pump(
     account: AccountName,
     mut events: mpsc::Receiver<Received<AccountEvent>>,
     news: mpsc::Sender<(AccountName, News)>,
 ) -> PartEnd {
-    while let Some(received) = events.recv().await {
+    loop {
+        let received = tokio::select! {
+            biased;
+            () = news.closed() => return PartEnd::Pump,
+            received = events.recv() => received,
+        };
+        let Some(received) = received else { break };
         let item = (account.clone(), News::Event(Box::new(received)));
         if news.send(item).await.is_err() {
             return PartEnd::Pump;

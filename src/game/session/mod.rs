@@ -8,6 +8,7 @@ mod absence;
 mod offers;
 mod talk;
 mod think;
+mod unreadable;
 
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ use absence::Absence;
 use offers::OfferMemory;
 use talk::Talk;
 use think::{Held, Search, Sent, Thoughts};
+use unreadable::Blind;
 
 /// How long the platform has to show a move before we ask for the whole state.
 const ECHO_WAIT: Duration = Duration::from_secs(5);
@@ -114,6 +116,8 @@ pub struct GameSession {
     waiting: Vec<String>,
     /// The game was not wanted, and could not be looked at yet.
     unwanted: Option<String>,
+    /// The platform shows the game in a form that cannot be read, and never showed another.
+    blind: Option<Blind>,
     next_search: u64,
     ended: Option<GameEnd>,
     out: Vec<GameAction>,
@@ -191,6 +195,7 @@ impl GameSession {
             game: None,
             waiting: Vec::new(),
             unwanted: None,
+            blind: None,
             next_search: 1,
             ended: None,
             out: Vec::new(),
@@ -238,6 +243,7 @@ impl GameSession {
             GameEvent::OpponentReturned => self.opponent_returned(),
             GameEvent::Accepted { .. } => {}
             GameEvent::Failed { command, failure } => self.failed(command, &failure, now),
+            GameEvent::Unreadable { words } => self.unreadable(&words, now),
             GameEvent::LinkLost => {
                 if let Some(game) = &mut self.game {
                     game.link_up = false;
@@ -292,6 +298,7 @@ impl GameSession {
         };
         let hopeless = self.game.as_ref().is_some_and(|game| game.doubt.is_some());
         self.cancel_search();
+        self.blind = None;
         self.game = Some(Game {
             clock: GameClock::new(start.time_control, self.terms.capabilities.untimed_plies),
             record,
@@ -571,7 +578,9 @@ impl GameSession {
     }
 
     fn failed(&mut self, command: CommandKind, failure: &CommandFailure, now: Moment) {
-        let Some(game) = &mut self.game else { return };
+        let Some(game) = &mut self.game else {
+            return self.blind_failed(command, failure, now);
+        };
         match (command, failure) {
             (CommandKind::Play { ply }, CommandFailure::Refused { words }) => {
                 let Some(sent) = game.sent.as_mut().filter(|sent| sent.turn.ply == ply) else {
@@ -626,6 +635,7 @@ impl GameSession {
         self.tick_search(now);
         self.tick_held(now);
         self.tick_absence(now);
+        self.tick_unreadable(now);
         let Some(game) = &mut self.game else { return };
         if !game.link_up {
             return;
@@ -659,7 +669,9 @@ impl GameSession {
         if self.ended.is_some() {
             return None;
         }
-        let game = self.game.as_ref()?;
+        let Some(game) = self.game.as_ref() else {
+            return self.blind.as_ref().and_then(Blind::due);
+        };
         let mut dues = vec![
             game.search.as_ref().map(Search::next_due),
             game.held.as_ref().map(|held| held.until),

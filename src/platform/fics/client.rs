@@ -362,7 +362,7 @@ impl Client {
             commands,
             missed: None,
         };
-        if let Some(event) = self.protocol.full_state(&slot.id) {
+        if let Some(event) = self.protocol.first_word(&slot.id) {
             slot.send(Received { at: now, event });
         } else if !self.protocol.knows(&slot.id) {
             debug!(game = %slot.id, "a game that is not on was to be opened");
@@ -422,7 +422,7 @@ impl Client {
             }
             match slot.missed.take() {
                 Some(Missed::State) => {
-                    if let Some(event) = self.protocol.full_state(&slot.id) {
+                    if let Some(event) = self.protocol.first_word(&slot.id) {
                         slot.send(Received { at: now, event });
                     }
                 }

@@ -40,7 +40,7 @@ const MAX_REMEMBERED: usize = 1024;
 /// How long the daemon may take to make room for an event.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(10);
 /// How long requests under way may take when the client ends.
-const FAREWELL: Duration = Duration::from_secs(5);
+const FAREWELL: Duration = Duration::from_secs(3);
 /// The list of bots is the same for this long on the platform's side.
 const BOTS_CACHED: Duration = Duration::from_secs(10);
 

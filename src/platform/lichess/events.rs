@@ -43,6 +43,9 @@ pub(super) enum FromEvents {
 pub(super) async fn run(api: Api, timing: Timing, mut rng: SmallRng, to: mpsc::Sender<FromEvents>) {
     let config = BackoffConfig {
         cap: timing.event_backoff_cap,
+        // A stream that lasted longer than one that somebody takes over was a good one: its loss begins the waits anew. How often
+        // it may be opened at all, the account's allowance bounds.
+        healthy_after: EVICTED_WITHIN,
         ..BackoffConfig::default()
     };
     let mut backoff = Backoff::new(config);

@@ -15,8 +15,8 @@ use crate::game::{GameId, PlayerName};
 use crate::lobby::{ChallengeId, ChallengeRefusal, DeclineReason};
 use crate::platform::http::HttpClient;
 use crate::platform::{
-    AccountCommand, AccountEvent, AccountPort, ClientEnd, GameLink, Received, Snapshot,
-    game_channel,
+    AccountCommand, AccountEvent, AccountPort, ClientEnd, FAREWELL_MAX, GameLink, Received,
+    Snapshot, game_channel,
 };
 
 use super::answers::{self, AcceptOutcome};
@@ -211,7 +211,7 @@ impl Client {
                 while self.jobs.join_next().await.is_some() {}
                 while self.games.join_next().await.is_some() {}
             };
-            let patience = self.timing.request;
+            let patience = self.timing.request.min(FAREWELL_MAX / 2);
             if tokio::time::timeout(patience, rest).await.is_err() {
                 debug!("requests were still under way when the account was closed");
             }

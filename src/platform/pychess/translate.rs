@@ -407,10 +407,6 @@ pub fn listed(
         color: Some(color),
         opponent: Some(opponent(theirs, known)),
         our_turn: on_move.map(|name| name == *us),
-        playable: matches!(
-            offered(&game.variant, game.chess960),
-            OfferedVariant::Known { .. }
-        ),
         ..started(id, known)
     })
 }

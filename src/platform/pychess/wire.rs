@@ -149,6 +149,12 @@ impl GameLine {
     }
 }
 
+/// Whether a line that could not be read was to show the state of a game. Other broken lines are noise of the transport.
+pub fn shows_state(line: &str) -> bool {
+    serde_json::from_str::<Tag<'_>>(line)
+        .is_ok_and(|tag| matches!(tag.kind.as_ref(), "gameFull" | "gameState"))
+}
+
 /// An offer to play. A start position other than the usual one cannot be seen before accepting.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Challenge {

@@ -13,7 +13,7 @@ use seneschal::rules::{CastlingMode, Color, Role, Variant};
 use tokio::time::Instant;
 
 use super::fake_ics::{Dialect, Faults};
-use super::summary::{Summary, Transcript, ended, replay};
+use super::summary::{Transcript, ended, replay};
 use super::{Bot, OTHER, OWN, config, game, pause, position_of, server};
 
 #[tokio::test(start_paused = true)]
@@ -689,18 +689,144 @@ async fn e33_abort_and_flag_are_sent_once_at_a_time() {
 async fn a_game_of_a_kind_that_we_do_not_know_is_left() {
     let mut transcript = Transcript::ready(OWN);
     transcript.feed(b"{Game 3 (Harbor vs. Birch) Creating unrated bughouse match.}\n\r<12> rnbqkbnr pppppppp -------- -------- -------- -------- PPPPPPPP RNBQKBNR W -1 1 1 1 1 0 3 Harbor Birch 1 3 0 39 39 180000 180000 1 none (0:00.000) none 0 0 0\n\r<b1> game 3 white [] black []\n\r");
-    let mut summary = Summary::new(OWN);
-    transcript
+    let id = transcript
         .take()
-        .iter()
-        .for_each(|output| summary.add(output));
-    assert_eq!(
-        summary.text(),
-        "game white against Birch (other) not playable"
+        .into_iter()
+        .find_map(|output| match output {
+            Output::Account(AccountEvent::GameStarted(notice)) => Some(notice.id),
+            _ => None,
+        })
+        .unwrap();
+    // Whoever opens it is told so, and decides: nothing is sent unasked.
+    let first = transcript.protocol.first_word(&id);
+    assert!(
+        matches!(&first, Some(GameEvent::Unreadable { words }) if words.contains("bughouse")),
+        "{first:?}"
     );
-    assert_eq!(transcript.sent(), ["abort"]);
-    transcript.advance(Duration::from_secs(30));
-    assert_eq!(transcript.sent().last().map(String::as_str), Some("resign"));
+    assert_eq!(transcript.sent(), [""; 0]);
+    for (command, line) in [
+        (GameCommand::Resync, "refresh"),
+        (GameCommand::Abort, "abort"),
+        (GameCommand::Resign, "resign"),
+    ] {
+        let now = transcript.now;
+        transcript.protocol.game_command(&id, command, now);
+        transcript.advance(Duration::from_secs(1));
+        assert_eq!(transcript.sent(), [line]);
+    }
+    // No answer to the question for a board is told as well.
+    transcript.advance(Duration::from_secs(5));
+    let told = transcript.take();
+    assert!(
+        matches!(
+            told.as_slice(),
+            [Output::Game {
+                event: GameEvent::Unreadable { .. },
+                ..
+            }]
+        ),
+        "{told:?}"
+    );
+}
+
+/// The opening of a crazyhouse game with these ranks.
+fn opening_with(ranks: &str) -> String {
+    format!(
+        "{{Game 3 (Harbor vs. Birch) Creating unrated crazyhouse match.}}\n\r<12> {ranks} W -1 1 1 1 1 0 3 Harbor Birch 1 3 0 39 39 180000 180000 1 none (0:00.000) none 0 0 0\n\r<b1> game 3 white [] black []\n\r"
+    )
+}
+
+const RANKS: &str = "rnbqkbnr pppppppp -------- -------- -------- -------- PPPPPPPP RNBQKBNR";
+
+#[tokio::test(start_paused = true)]
+async fn a_board_that_cannot_be_read_is_told_and_a_good_one_puts_it_right() {
+    let bad = opening_with(&RANKS.replace('k', "-"));
+    let refreshed = bad.lines().nth(1).unwrap().trim().to_owned();
+    let good = opening_with(RANKS)
+        .lines()
+        .skip(1)
+        .collect::<Vec<_>>()
+        .join("\n");
+    let events = |transcript: &mut Transcript| -> Vec<String> {
+        let outputs = transcript.take().into_iter();
+        let word = |output| match output {
+            Output::Game {
+                event: GameEvent::Full { .. },
+                ..
+            } => Some("full"),
+            Output::Game {
+                event: GameEvent::Unreadable { .. },
+                ..
+            } => Some("unreadable"),
+            Output::Account(AccountEvent::GameStarted(_)) => Some("started"),
+            _ => None,
+        };
+        outputs.filter_map(word).map(str::to_owned).collect()
+    };
+    let mut transcript = Transcript::ready(OWN);
+    transcript.feed(bad.as_bytes());
+    transcript.advance(Duration::from_secs(1));
+    assert_eq!(events(&mut transcript), ["started", "unreadable"]);
+    let id = transcript.protocol.running_game().unwrap();
+    // Boards that nobody asked for are no answer; the one that comes after the question is.
+    transcript.feed(format!("{refreshed}\n\r").as_bytes());
+    transcript.advance(Duration::from_secs(1));
+    assert_eq!(events(&mut transcript), [""; 0]);
+    let now = transcript.now;
+    transcript
+        .protocol
+        .game_command(&id, GameCommand::Resync, now);
+    transcript.advance(Duration::from_secs(1));
+    assert_eq!(transcript.sent(), ["refresh"]);
+    transcript.feed(format!("{refreshed}\n\r").as_bytes());
+    transcript.advance(Duration::from_secs(1));
+    assert_eq!(events(&mut transcript), ["unreadable"]);
+    transcript.feed(format!("{good}\n\r").as_bytes());
+    transcript.advance(Duration::from_secs(1));
+    assert_eq!(events(&mut transcript), ["full"]);
+    assert!(matches!(
+        transcript.protocol.first_word(&id),
+        Some(GameEvent::Full { .. })
+    ));
+    // A line that was to be a board and is none.
+    transcript.feed(b"<12> rnbqkbnr pppppppp\n\r");
+    transcript.advance(Duration::from_secs(1));
+    assert_eq!(events(&mut transcript), ["unreadable"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_announced_game_without_a_board_is_asked_for_one_and_then_told() {
+    let mut transcript = Transcript::ready(OWN);
+    transcript.feed(b"{Game 3 (Harbor vs. Birch) Creating unrated crazyhouse match.}\n\r");
+    transcript.advance(Duration::from_secs(3));
+    assert_eq!(transcript.sent(), [""; 0]);
+    transcript.advance(Duration::from_secs(2));
+    assert_eq!(transcript.sent(), ["refresh"]);
+    transcript.advance(Duration::from_secs(4));
+    let id = transcript.protocol.running_game().unwrap();
+    assert!(matches!(
+        transcript.protocol.first_word(&id),
+        Some(GameEvent::Unreadable { .. })
+    ));
+    // Its end is heard as that of any other game.
+    transcript.feed(b"{Game 3 (Harbor vs. Birch) Game aborted on move 1} *\n\r");
+    assert_eq!(transcript.protocol.running_game(), None);
+    // The board comes after the question: a game like any other.
+    let mut transcript = Transcript::ready(OWN);
+    transcript.feed(b"{Game 3 (Harbor vs. Birch) Creating unrated crazyhouse match.}\n\r");
+    transcript.advance(Duration::from_secs(5));
+    let board = opening_with(RANKS)
+        .lines()
+        .skip(1)
+        .collect::<Vec<_>>()
+        .join("\n");
+    transcript.feed(format!("{board}\n\r").as_bytes());
+    transcript.advance(Duration::from_secs(1));
+    let id = transcript.protocol.running_game().unwrap();
+    assert!(matches!(
+        transcript.protocol.first_word(&id),
+        Some(GameEvent::Full { .. })
+    ));
 }
 
 #[tokio::test(start_paused = true)]

@@ -287,6 +287,7 @@ impl Summary {
                 };
                 self.line(line);
             }
+            GameEvent::Unreadable { words } => self.line(format!("unreadable: {words}")),
             GameEvent::LinkLost => self.line("link lost".to_owned()),
             GameEvent::Ended(end) => {
                 let line = ended(end);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seneschal::game::{GameEvent, GameResult, Status, Termination};
+use seneschal::game::{GameCommand, GameEvent, GameResult, Status, Termination};
 use seneschal::platform::{AccountEvent, GAME_EVENT_QUEUE};
 use seneschal::rules::Variant;
 use serde_json::json;
@@ -179,7 +179,7 @@ async fn a_game_that_the_platform_does_not_know_is_closed_without_an_end() {
 }
 
 #[tokio::test]
-async fn a_game_of_an_unknown_variant_is_not_played() {
+async fn a_game_of_an_unknown_variant_is_told_and_left_to_the_session() {
     let rig = Rig::online().await;
     rig.fake.start_game(
         ID,
@@ -189,13 +189,43 @@ async fn a_game_of_an_unknown_variant_is_not_played() {
         },
     );
     let mut link = rig.open(ID).await;
-    assert!(
-        timeout(Duration::from_secs(10), link.events.recv())
-            .await
-            .unwrap()
-            .is_none()
-    );
+    // Told at once, and again when the session asks for the whole state.
+    for looks in [1, 2] {
+        let received = timeout(Duration::from_secs(10), link.events.recv()).await;
+        let event = received.unwrap().unwrap().event;
+        assert!(
+            matches!(&event, GameEvent::Unreadable { words } if words.contains("bughouse")),
+            "{event:?}"
+        );
+        assert_eq!(rig.fake.count("GET", "/game/stream/"), looks);
+        link.commands.send(GameCommand::Resync).await.unwrap();
+    }
     assert_eq!(rig.fake.count("POST", "/api/bot/game/"), 0);
+}
+
+#[tokio::test]
+async fn a_state_without_sense_is_told_and_a_line_of_noise_is_not() {
+    let (rig, mut player) = quiet(Variant::Chess).await;
+    let noise = ["<html>502</html>", r#"["gameState"]"#];
+    for line in noise {
+        rig.fake.send_game(ID, Send::Line(line.to_owned()));
+        find(&mut player, |event| match event {
+            GameEvent::Unreadable { .. } => panic!("{line}"),
+            GameEvent::Full { .. } => Some(()),
+            _ => None,
+        })
+        .await;
+    }
+    let state = r#"{"type":"gameState","moves":17,"status":"started"}"#;
+    rig.fake.send_game(ID, Send::Line(state.to_owned()));
+    find(&mut player, |event| {
+        matches!(event, GameEvent::Unreadable { .. }).then_some(())
+    })
+    .await;
+    find(&mut player, |event| {
+        matches!(event, GameEvent::Full { .. }).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -5,14 +5,14 @@ mod account;
 mod challenges;
 mod coverage;
 mod events;
-mod fake;
+pub mod fake;
 mod game;
 mod game_moves;
 mod game_offers;
 mod game_streams;
 mod limits;
 mod lists;
-mod rig;
+pub mod rig;
 mod whole_games;
 
 use std::time::Duration;

@@ -6,6 +6,6 @@ pub mod fake;
 mod noise;
 mod recordings;
 mod replay;
-mod rig;
+pub mod rig;
 mod scenario;
 mod whole_games;

@@ -56,10 +56,15 @@ impl Adjourned {
             .collect()
     }
 
-    /// The game with this opponent goes on, or another one began, which the server allows only without an adjourned one.
-    pub(super) fn forget(&mut self, name: &str) {
+    /// He is not here any more; his game stays.
+    fn forget_arrival(&mut self, name: &str) {
         self.online
             .retain(|opponent| !opponent.name.eq_ignore_ascii_case(name));
+    }
+
+    /// The game with this opponent goes on, or another one began, which the server allows only without an adjourned one.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.forget_arrival(name);
         self.stored
             .retain(|row| !row.opponent.eq_ignore_ascii_case(name));
     }
@@ -180,9 +185,12 @@ impl Protocol {
         }
     }
 
-    /// A game was adjourned before our eyes. Nobody is pressed to go on at once: it is offered when he logs in anew.
-    pub(super) fn note_adjourned(&mut self, opponent: &str) {
-        if let Some(opponent) = self.adjourned.entry(opponent) {
+    /// A game was adjourned before our eyes. Nobody is pressed to go on at once: it is offered when he logs in anew. Only after
+    /// an agreement is he still here; the other reasons are all ways to leave, and the server tells when he comes back.
+    pub(super) fn note_adjourned(&mut self, opponent: &str, words: &str) {
+        if !words.to_ascii_lowercase().contains("agreement") {
+            self.adjourned.forget_arrival(opponent);
+        } else if let Some(opponent) = self.adjourned.entry(opponent) {
             opponent.asked = true;
         }
     }

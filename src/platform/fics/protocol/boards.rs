@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tracing::{debug, warn};
+use tracing::debug;
 
 use crate::game::{CommandKind, GameEvent};
 use crate::lobby::OfferedVariant;
@@ -109,8 +109,12 @@ impl Protocol {
             castling_mode,
         } = running.variant
         else {
+            let words = format!(
+                "games of the kind `{}` are not known here",
+                running.opening.kind
+            );
             running.board = Some(board);
-            self.announce_unplayable(now);
+            self.unreadable(words);
             return;
         };
         let no_hands = (Hand::default(), Hand::default());
@@ -131,10 +135,7 @@ impl Protocol {
         let (step, first) = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
-                warn!(%error, game = %running.id, "a board that our rules refuse");
-                if running.track.is_none() {
-                    self.announce_unplayable(now);
-                }
+                self.unreadable(format!("our rules refuse a board: {error}"));
                 return;
             }
         };
@@ -186,7 +187,7 @@ impl Protocol {
                 rows: Vec::new(),
             });
             self.outbound.push(Lane::Control, "moves");
-            if first {
+            if first && !running.announced {
                 // Announced with the list, or without it when it does not come.
                 return;
             }

@@ -27,8 +27,9 @@ use super::{Output, Protocol};
 
 /// A move that shows nowhere after this long is reported as unanswered.
 const ECHO_WAIT: Duration = Duration::from_secs(15);
-/// A game that we cannot play is aborted at once and resigned after this long.
-const UNPLAYABLE_WAIT: Duration = Duration::from_secs(20);
+/// The first board of an announced game comes at once; after this long it is asked for, and after as long again the game is
+/// told without one.
+const FIRST_BOARD_WAIT: Duration = Duration::from_secs(4);
 /// Boards of a finished game are ignored for this long.
 const FINISHED_MEMORY: Duration = Duration::from_secs(30);
 
@@ -94,7 +95,8 @@ pub(super) struct Running {
     pub(super) sent: Option<SentMove>,
     pub(super) resync_until: Option<Instant>,
     pub(super) flag_after: Option<Instant>,
-    pub(super) unplayable_until: Option<Instant>,
+    /// What is wrong with the newest board, if it could not be read.
+    pub(super) unread: Option<String>,
 }
 
 /// A move list being read.
@@ -120,6 +122,8 @@ pub(super) struct Finished {
 pub(super) struct Games {
     pub(super) serial: u64,
     pub(super) opening: Option<Opening>,
+    /// When the announced game must have shown its first board, and whether that was asked for already.
+    pub(super) first_board: Option<(Instant, bool)>,
     pub(super) running: Option<Running>,
     pub(super) lost: Option<LostGame>,
     /// The last finished game.
@@ -135,6 +139,7 @@ impl Games {
     /// The connection is gone; remembers the running game and gives it out once.
     pub(super) fn connection_lost(&mut self) -> Option<LostGame> {
         self.opening = None;
+        self.first_board = None;
         let running = self.running.take()?;
         let opponent = running.opponent_name().to_owned();
         let sent = running.sent.as_ref().map(|sent| sent.m);
@@ -170,13 +175,16 @@ impl Games {
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
-        let running = self.running.as_ref()?;
+        let first_board = self.first_board.map(|(until, _)| until);
+        let Some(running) = self.running.as_ref() else {
+            return first_board;
+        };
         let sent = running.sent.as_ref().map(|sent| sent.at + ECHO_WAIT);
         [
             running.held.as_ref().map(|(_, until)| *until),
             running.list.as_ref().map(|list| list.until),
             running.resync_until,
-            running.unplayable_until,
+            first_board,
             sent,
         ]
         .into_iter()
@@ -238,7 +246,7 @@ impl Running {
                 .as_ref()
                 .map(|track| track.position().turn() == self.color),
             our_time: clocks.map(|clocks| clocks.of(self.color)),
-            playable: self.track.is_some(),
+            playable: true,
         }
     }
 
@@ -279,7 +287,7 @@ impl Protocol {
     pub(super) fn game_line(&mut self, line: ServerLine, now: Instant) -> Option<ServerLine> {
         match line {
             ServerLine::Creating(offer) => self.creating(*offer),
-            ServerLine::GameOpened(opened) => self.game_opened(opened),
+            ServerLine::GameOpened(opened) => self.game_opened(opened, now),
             ServerLine::GameInfo(info) => self.game_info(&info),
             ServerLine::DisconnectionForfeits(game) => self.no_escape(game),
             ServerLine::Board(board) => self.board(board, now),
@@ -342,7 +350,7 @@ impl Protocol {
         });
     }
 
-    fn game_opened(&mut self, opened: GameOpened) {
+    fn game_opened(&mut self, opened: GameOpened, now: Instant) {
         // Other people's games are announced in the same words.
         if self.games.running.is_some() || self.color_of(&opened.white, &opened.black).is_none() {
             return;
@@ -373,6 +381,7 @@ impl Protocol {
             continued: opened.continued || before.is_some_and(|before| before.continued),
             no_escape: false,
         });
+        self.games.first_board = Some((now + FIRST_BOARD_WAIT, false));
     }
 
     fn game_info(&mut self, info: &GameInfo) {
@@ -463,6 +472,13 @@ impl Protocol {
                 }
             }
         };
+        self.begin(opening, color);
+        true
+    }
+
+    /// From here on the account has a game.
+    fn begin(&mut self, opening: Opening, color: Color) {
+        self.games.first_board = None;
         self.games.serial += 1;
         let id = GameId::new(format!(
             "{}-{}-{}-{}-{}",
@@ -493,9 +509,8 @@ impl Protocol {
             sent: None,
             resync_until: None,
             flag_after: None,
-            unplayable_until: None,
+            unread: None,
         });
-        true
     }
 
     pub(super) fn announce_or_tell(&mut self) {
@@ -503,17 +518,45 @@ impl Protocol {
             return;
         };
         if running.announced {
-            let full = running.resync_until.take().is_some();
+            // Who was told that the state cannot be read needs a whole one.
+            let asked = running.resync_until.take().is_some();
+            let full = running.unread.take().is_some() || asked;
             self.tell_state(full);
             return;
         }
+        self.announce_game();
+        self.tell_state(true);
+    }
+
+    fn announce_game(&mut self) {
+        let Some(running) = self.games.running.as_mut() else {
+            return;
+        };
         running.announced = true;
         let mut notice = running.notice();
         notice.source = running.source(self.games.seek_matched);
         self.games.seek_matched = false;
         self.outputs
             .push_back(Output::Account(AccountEvent::GameStarted(notice)));
-        self.tell_state(true);
+    }
+
+    /// The newest board cannot be read, or there is none. The game is announced all the same, so that somebody decides what
+    /// becomes of it. Between the question for a board and its answer nothing new is told.
+    pub(super) fn unreadable(&mut self, words: String) {
+        let Some(running) = self.games.running.as_mut() else {
+            return;
+        };
+        warn!(game = %running.id, words, "a game that cannot be read");
+        let asked = running.resync_until.take().is_some();
+        let news = running.unread.replace(words.clone()).is_none();
+        let id = running.id.clone();
+        if !running.announced {
+            self.announce_game();
+        }
+        if news || asked {
+            let event = GameEvent::Unreadable { words };
+            self.outputs.push_back(Output::Game { id, event });
+        }
     }
 
     pub(super) fn tell_state(&mut self, full: bool) {
@@ -592,21 +635,18 @@ impl Protocol {
         })
     }
 
-    /// A game of a kind that we do not know: leave it, because nothing else can.
-    pub(super) fn announce_unplayable(&mut self, now: Instant) {
-        let Some(running) = self.games.running.as_mut() else {
-            return;
-        };
-        if running.announced {
-            return;
+    /// What a link that is just opened begins with: the whole state, or that it cannot be read.
+    #[must_use]
+    pub fn first_word(&self, id: &GameId) -> Option<GameEvent> {
+        let running = self
+            .games
+            .running
+            .as_ref()
+            .filter(|running| running.id == *id);
+        match running.and_then(|running| running.unread.clone()) {
+            Some(words) => Some(GameEvent::Unreadable { words }),
+            None => self.full_state(id),
         }
-        warn!(game = %running.id, kind = running.opening.kind, "a game of a kind that we do not play started; leaving it");
-        running.announced = true;
-        running.unplayable_until = Some(now + UNPLAYABLE_WAIT);
-        let notice = running.notice();
-        self.outputs
-            .push_back(Output::Account(AccountEvent::GameStarted(notice)));
-        self.outbound.push(Lane::Control, "abort");
     }
 
     fn game_ended(&mut self, ended: &GameEnded, now: Instant) {
@@ -617,6 +657,7 @@ impl Protocol {
         };
         if self.games.opening.as_ref().is_some_and(is_ours) {
             self.games.opening = None;
+            self.games.first_board = None;
         }
         let Some(running) = self
             .games
@@ -639,7 +680,7 @@ impl Protocol {
         });
         self.outbound.clear_moves();
         if end.termination == crate::game::Termination::Adjourned {
-            self.note_adjourned(running.opponent_name());
+            self.note_adjourned(running.opponent_name(), &end.words);
         }
         if running.announced {
             self.outputs.push_back(Output::Game {
@@ -666,8 +707,28 @@ impl Protocol {
         }
     }
 
+    /// The first board of an announced game is missing: ask for it, then tell of the game without it.
+    fn first_board_tick(&mut self, now: Instant) {
+        let Some((_, asked)) = self.games.first_board.take_if(|(until, _)| *until <= now) else {
+            return;
+        };
+        let Some(opening) = self.games.opening.clone() else {
+            return;
+        };
+        if !asked {
+            warn!(game = opening.game, "an announced game shows no board");
+            self.games.first_board = Some((now + FIRST_BOARD_WAIT, true));
+            self.outbound.push(Lane::Control, "refresh");
+        } else if let Some(color) = self.color_of(&opening.white, &opening.black) {
+            self.games.opening = None;
+            self.begin(opening, color);
+            self.unreadable("the server shows no board".to_owned());
+        }
+    }
+
     /// Deadlines of the game.
     pub(super) fn game_tick(&mut self, now: Instant) {
+        self.first_board_tick(now);
         let Some(running) = self.games.running.as_mut() else {
             return;
         };
@@ -690,7 +751,15 @@ impl Protocol {
             .take_if(|until| *until <= now)
             .is_some()
         {
-            self.tell_state(true);
+            match running.unread.clone() {
+                // The state before it is not the answer.
+                Some(words) => {
+                    let id = running.id.clone();
+                    let event = GameEvent::Unreadable { words };
+                    self.outputs.push_back(Output::Game { id, event });
+                }
+                None => self.tell_state(true),
+            }
         }
         let Some(running) = self.games.running.as_mut() else {
             return;
@@ -704,16 +773,6 @@ impl Protocol {
                 id: running.id.clone(),
                 event,
             });
-        }
-        let Some(running) = self.games.running.as_mut() else {
-            return;
-        };
-        if running
-            .unplayable_until
-            .take_if(|until| *until <= now)
-            .is_some()
-        {
-            self.outbound.push(Lane::Control, "resign");
         }
     }
 }

@@ -325,6 +325,15 @@ impl Protocol {
             || self.games.lost().is_some_and(|lost| lost.id == *id)
     }
 
+    /// The game that is on, if one is.
+    #[must_use]
+    pub fn running_game(&self) -> Option<GameId> {
+        self.games
+            .running
+            .as_ref()
+            .map(|running| running.id.clone())
+    }
+
     /// The next event for the daemon.
     pub fn output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
@@ -460,6 +469,10 @@ impl Protocol {
             Err(error) => {
                 self.malformed += 1;
                 warn!(%error, "a line of the server does not read");
+                // Whose board it was is not known, but while a game of ours is on it was in all likelihood ours.
+                if line.starts_with("<12>") {
+                    self.unreadable(error.to_string());
+                }
                 return;
             }
         };

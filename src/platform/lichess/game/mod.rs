@@ -38,6 +38,8 @@ const LOOK_AFTER: Duration = Duration::from_millis(300);
 const NOTICE_GRACE: Duration = Duration::from_secs(3);
 /// "No such game" is believed after so many answers in a row and a look at the list of games.
 const UNKNOWN_GAME_ANSWERS: u32 = 3;
+/// After a state that could not be read the actor looks by itself after this time; the session usually asks sooner.
+const UNREADABLE_PAUSE: Duration = Duration::from_secs(5);
 /// Requests of one game on the way.
 const MAX_REQUESTS: usize = 16;
 /// Chat lines of one game on the way: more are not sent.
@@ -428,6 +430,9 @@ impl Actor {
             Err(error) => {
                 // It may have held the opponent's move, so the state is fetched anew.
                 tracing::warn!(game = %self.terms.id, %error, "an unreadable line on the game's stream");
+                if error.is_of_a_state() {
+                    self.unreadable(error.to_string(), now).await;
+                }
                 return self.lost(now).await;
             }
         };
@@ -452,10 +457,11 @@ impl Actor {
                             self.end(now);
                         }
                     }
-                    Err(error) => {
-                        tracing::error!(game = %self.terms.id, %error, "this game cannot be played");
+                    Err(error) if error.is_of_another_game() => {
+                        tracing::error!(game = %self.terms.id, %error, "the game's stream shows another game");
                         self.session_gone = true;
                     }
+                    Err(error) => self.unreadable(error.to_string(), now).await,
                 }
             }
             wire::GameLine::State(line) => {
@@ -491,6 +497,14 @@ impl Actor {
                 tracing::debug!(game = %self.terms.id, %kind, "an unknown kind of line on the game's stream");
             }
         }
+    }
+
+    /// The session decides what becomes of a game that cannot be read; it may look again at once.
+    async fn unreadable(&mut self, words: String, now: Instant) {
+        tracing::error!(game = %self.terms.id, words, "the state of the game cannot be read");
+        // No move leaves before a state could be read, but nobody need wait for the answer that this one was.
+        self.look = Look::Wanted(now + UNREADABLE_PAUSE);
+        self.emit(GameEvent::Unreadable { words }, now).await;
     }
 
     fn note_state(&mut self, state: &GameState, color: Color, timed: bool, now: Instant) {

@@ -55,7 +55,7 @@ pub(in crate::platform::lichess) fn full(
         (false, true) => Color::Black,
         _ => background
             .color
-            .ok_or_else(|| bad("not our game", own_id))?,
+            .ok_or_else(|| bad(super::NOT_OURS, own_id))?,
     };
     let (white, black) = (player(full.white.as_ref()), player(full.black.as_ref()));
     let (us, opponent) = match color {
@@ -208,10 +208,6 @@ pub(in crate::platform::lichess) fn chat(line: &wire::ChatLine) -> ChatLine {
 pub(in crate::platform::lichess) fn notice(info: &wire::GameInfo) -> Option<GameNotice> {
     let id = info.id()?;
     let source = source(info);
-    let key = info
-        .variant
-        .as_ref()
-        .and_then(|variant| variant.key.as_deref());
     let for_bots = info
         .compat
         .as_ref()
@@ -225,7 +221,7 @@ pub(in crate::platform::lichess) fn notice(info: &wire::GameInfo) -> Option<Game
         source,
         our_turn: info.is_my_turn,
         our_time: info.seconds_left.map(seconds),
-        playable: for_bots && key.is_none_or(|key| variant(key).is_some()),
+        playable: for_bots,
     })
 }
 
@@ -436,8 +432,9 @@ mod tests {
         );
         assert_eq!(game.opponent.unwrap().kind, PlayerKind::Bot);
         assert_eq!(game.our_time, Some(Duration::from_secs(300)));
+        // A game that we cannot play must be opened to be left.
         assert!(
-            !event(r#"{"id":"a","variant":{"key":"xiangqi"}}"#)
+            event(r#"{"id":"a","variant":{"key":"xiangqi"}}"#)
                 .unwrap()
                 .playable
         );

@@ -24,6 +24,16 @@ pub(super) struct Untranslatable {
     pub value: String,
 }
 
+/// What is wrong with a game in which we do not play.
+pub(super) const NOT_OURS: &str = "not our game";
+
+impl Untranslatable {
+    /// Whether the message is about a game in which we do not play.
+    pub(super) fn is_of_another_game(&self) -> bool {
+        self.what == NOT_OURS
+    }
+}
+
 /// A colour by its name.
 pub(super) fn color(word: Option<&str>) -> Option<Color> {
     match word? {

@@ -32,6 +32,19 @@ pub(super) enum WireError {
     },
 }
 
+impl WireError {
+    /// Whether a game's state is what could not be read. What is no JSON at all is noise of the transport.
+    pub(super) fn is_of_a_state(&self) -> bool {
+        matches!(
+            self,
+            Self::Missing {
+                message: "gameFull" | "gameState",
+                ..
+            }
+        )
+    }
+}
+
 /// A line of the event stream.
 #[derive(Clone, Debug)]
 pub(super) enum EventLine {
@@ -87,8 +100,6 @@ pub(super) struct GameInfo {
     pub source: Option<String>,
     #[serde(default, deserialize_with = "name")]
     pub status: Option<String>,
-    #[serde(default, deserialize_with = "optional")]
-    pub variant: Option<VariantInfo>,
     #[serde(default, deserialize_with = "optional_flag")]
     pub is_my_turn: Option<bool>,
     #[serde(default, deserialize_with = "optional")]

@@ -6,6 +6,7 @@
 //! ended nor that our resignation was noted, so the page is asked for that, too.
 
 mod calls;
+mod ends;
 mod outbox;
 mod owed;
 
@@ -22,12 +23,12 @@ use crate::game::{
     CommandFailure, CommandKind, GameCommand, GameEnd, GameEvent, GameResult, GameState,
     PlayerName, Termination,
 };
-use crate::platform::GamePort;
 use crate::platform::backoff::Backoff;
 use crate::platform::error::{ErrorBody, PlatformError};
 use crate::platform::http::{ByteStream, HttpClient};
 use crate::platform::ndjson::{Frame, FrameError, FrameReader};
 use crate::platform::verdict;
+use crate::platform::{FAREWELL_MAX, GamePort};
 use crate::rules::Move;
 
 use self::calls::{Calls, Done, Look};
@@ -123,6 +124,10 @@ pub struct GameTask {
     state: Option<GameState>,
     /// When the known board was last seen to be the server's.
     seen_at: Option<Instant>,
+    /// The game is of a kind that our rules do not know; looking again helps nothing.
+    foreign: Option<String>,
+    /// The newest state could not be read.
+    unread: bool,
     /// A full state that waits for the page to tell whether the start is a shuffled one.
     undecided: Option<(Instant, wire::GameFull)>,
     owed: Option<Owed>,
@@ -171,6 +176,8 @@ impl GameTask {
             track: None,
             state: None,
             seen_at: None,
+            foreign: None,
+            unread: false,
             undecided: None,
             owed: None,
             doubt: None,
@@ -245,7 +252,7 @@ impl GameTask {
             }
         }
         let rest = async { while self.jobs.join_next().await.is_some() {} };
-        if tokio::time::timeout(self.timing.request, rest)
+        if tokio::time::timeout(self.timing.request.min(FAREWELL_MAX / 2), rest)
             .await
             .is_err()
         {
@@ -369,7 +376,20 @@ impl GameTask {
             Ok(GameLine::Terminated) => self.lose_link("the server is stopping", false),
             Ok(GameLine::Other(kind)) => debug!(kind, "unknown line of a PyChess game"),
             // What was in it is unknown, so the whole state is needed again.
-            Err(error) => self.lose_link(&error.to_string(), true),
+            Err(error) => {
+                if wire::shows_state(&line) {
+                    let again = std::mem::replace(&mut self.unread, true);
+                    self.unreadable(error.to_string());
+                    if let Link::Up { shown, .. } = &mut self.link
+                        && again
+                    {
+                        // Opening it once more would show the same, and only while it is open does the server let us go.
+                        *shown = true;
+                        return;
+                    }
+                }
+                self.lose_link(&error.to_string(), true);
+            }
         }
     }
 
@@ -449,21 +469,22 @@ impl GameTask {
                 self.track = Some(track);
                 self.take_state(at, state);
             }
-            Err(translate::TranslateError::UnknownVariant(name)) => {
-                warn!(id = %self.calls.id, name, "a game that our rules do not know is aborted");
-                self.jobs.spawn(self.calls.clone().abort(self.rng.random()));
-                let words = format!("our rules do not know {name}");
-                self.finish(GameEnd {
-                    result: GameResult::NoResult,
-                    termination: Termination::Aborted,
-                    words,
-                });
+            Err(error @ translate::TranslateError::UnknownVariant(_)) => {
+                let words = error.to_string();
+                self.foreign = Some(words.clone());
+                self.unreadable(words);
             }
             Err(error) => {
                 warn!(id = %self.calls.id, %error, "the game is left");
                 self.abandoned = true;
             }
         }
+    }
+
+    /// The session decides what becomes of a game that cannot be read.
+    fn unreadable(&mut self, words: String) {
+        warn!(id = %self.calls.id, words, "the state of the game cannot be read");
+        self.push(GameEvent::Unreadable { words });
     }
 
     fn on_state(&mut self, at: Instant, state: &wire::GameState) {
@@ -490,6 +511,7 @@ impl GameTask {
         {
             self.unconfirmed = None;
         }
+        self.unread = false;
         self.state = Some(state);
         self.seen(at);
     }
@@ -500,49 +522,6 @@ impl GameTask {
         self.mismatches = 0;
         self.settle_owed();
         self.send_owed(at);
-    }
-
-    // ---- the end
-
-    fn on_end(&mut self) {
-        // The server keeps the stream open for ever; closing it is our part.
-        self.link = Link::Closed;
-        self.owed = None;
-        self.end_looks = 0;
-        self.look(Instant::now(), |wants| wants.end = true);
-    }
-
-    fn finish(&mut self, end: GameEnd) {
-        self.link = Link::Closed;
-        self.owed = None;
-        self.closing = None;
-        self.wants = Wants::default();
-        if self.finished_at.is_none() {
-            info!(id = %self.calls.id, ?end, "the game is over");
-            self.finished_at = Some(Instant::now());
-            self.push(GameEvent::Ended(end));
-        }
-    }
-
-    /// The end without the page's word: by our rules if the board tells.
-    fn finish_by_rules(&mut self, words: &str) {
-        self.finish(self.end_by_rules().unwrap_or_else(|| GameEnd {
-            result: GameResult::Unknown,
-            termination: Termination::Unknown,
-            words: words.to_owned(),
-        }));
-    }
-
-    /// The end that the board tells: as it was shown last, or with our last move, which the server does not repeat when it ends
-    /// the game.
-    fn end_by_rules(&self) -> Option<GameEnd> {
-        let track = self.track.as_ref()?;
-        let with_ours = || track.end_by_rules(Some(self.unconfirmed?.1));
-        track.end_by_rules(None).or_else(with_ours)
-    }
-
-    fn moves_known(&self) -> usize {
-        self.track.as_ref().map_or(0, |track| track.moves().len())
     }
 
     // ---- looks at the page
@@ -559,6 +538,20 @@ impl GameTask {
                     return self.finish(verdict::complete(end, self.end_by_rules()));
                 }
                 self.on_running_page(now, wants, &page);
+            }
+            Look::Missing
+                if wants.closing
+                    && self.track.is_none()
+                    && self
+                        .closing
+                        .as_ref()
+                        .is_some_and(|closing| closing.answered) =>
+            {
+                self.finish(GameEnd {
+                    result: GameResult::NoResult,
+                    termination: Termination::Aborted,
+                    words: "left before it was understood; the server does not keep it".to_owned(),
+                });
             }
             Look::Missing if wants.gone && self.track.is_none() => {
                 if self.first_attempt + self.timing.never_started <= now {
@@ -644,34 +637,6 @@ impl GameTask {
         }
     }
 
-    /// The end was announced, or our command must have brought it, and the page does not show it (yet).
-    fn look_for_the_end(&mut self, now: Instant, wants: Wants) {
-        if wants.end {
-            self.end_looks += 1;
-            if self.end_looks >= END_LOOKS_MAX {
-                return self.finish_by_rules("the server told only that the game is over");
-            }
-            return self.look(now + self.timing.look_gap, |wants| wants.end = true);
-        }
-        let Some(closing) = self.closing.as_mut().filter(|_| wants.closing) else {
-            return;
-        };
-        closing.looks += 1;
-        let (command, resigned) = (closing.command, closing.resigned);
-        let (answered, looks) = (closing.answered, closing.looks);
-        if looks < END_LOOKS_MAX || !answered {
-            return self.look(now + self.timing.look_gap * 2, |wants| wants.closing = true);
-        }
-        self.closing = None;
-        match (&self.track, resigned) {
-            (Some(track), true) => {
-                let end = track.end_by_resigning();
-                self.finish(end);
-            }
-            _ => self.fail(command, CommandFailure::Unanswered),
-        }
-    }
-
     // ---- commands
 
     fn on_done(&mut self, done: Done) {
@@ -749,6 +714,10 @@ impl GameTask {
                 } else {
                     self.jobs.spawn(calls.abort(seed));
                 }
+            }
+            GameCommand::Resync if self.foreign.is_some() => {
+                let words = self.foreign.clone().unwrap_or_default();
+                self.unreadable(words);
             }
             GameCommand::Resync => {
                 let now = Instant::now();

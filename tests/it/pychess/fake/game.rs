@@ -29,6 +29,8 @@ pub struct Offer {
     pub increment: u64,
     /// The human's colour; `None` for the draw of lots, which this server always decides for White.
     pub color: Option<Color>,
+    /// The game's states will be shown in a form that no client can read.
+    pub garbled: bool,
 }
 
 impl Offer {
@@ -42,6 +44,7 @@ impl Offer {
             minutes: 3.0,
             increment: 2,
             color: Some(Color::White),
+            garbled: false,
         }
     }
 
@@ -116,6 +119,8 @@ pub struct Game {
     pub result: String,
     /// Lines that the human wrote or got: room and text.
     pub talk: Vec<(String, String)>,
+    /// Its states are shown in a form that no client can read.
+    pub garbled: bool,
 }
 
 impl Game {
@@ -148,6 +153,7 @@ impl Game {
             status: -2,
             result: "*".to_owned(),
             talk: Vec::new(),
+            garbled: offer.garbled,
         })
     }
 
@@ -306,6 +312,9 @@ impl Game {
     /// The state's line without its end.
     fn state(&self) -> String {
         let inc = self.offer.increment;
+        if self.garbled {
+            return r#"{"type": "gameState", "moves": [12, 28], "wtime": "soon"}"#.to_owned();
+        }
         format!(
             r#"{{"type": "gameState", "moves": "{}", "wtime": {}, "btime": {}, "winc": {inc}, "binc": {inc}, "wdraw": false, "bdraw": false, "wtakeback": false, "btakeback": false, "status": "started"}}"#,
             self.moves.join(" "),

@@ -66,6 +66,9 @@ impl World {
         for player in players {
             let name = self.name_of(player);
             let board = self.style12(&game, game.color_of(&name), player);
+            let Some(board) = self.damaged(board, player) else {
+                continue;
+            };
             self.out(player, &format!("\n{board}\n"));
             if has_hands && !self.faults.without_holdings {
                 let state = self.holdings_line(&game, None);
@@ -78,6 +81,30 @@ impl World {
                 }
             }
             self.out(player, "fics% ");
+        }
+    }
+
+    /// The board as a broken server shows it to a connection, if at all.
+    fn damaged(&self, board: String, player: usize) -> Option<String> {
+        let by_hand = self.sessions[player].as_ref().is_none_or(|s| s.by_hand);
+        if by_hand {
+            return Some(board);
+        }
+        let faults = &self.faults;
+        if faults.without_boards {
+            None
+        } else if faults.half_boards {
+            Some(board[..board.len() / 2].to_owned())
+        } else if faults.without_kings {
+            // The first eight words after the tag are the ranks.
+            let words = board.split(' ').enumerate();
+            let rank = |(index, word): (usize, &str)| match (1..=8).contains(&index) {
+                true => word.replace(['k', 'K'], "-"),
+                false => word.to_owned(),
+            };
+            Some(words.map(rank).collect::<Vec<_>>().join(" "))
+        } else {
+            Some(board)
         }
     }
 

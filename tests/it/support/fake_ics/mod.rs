@@ -137,14 +137,6 @@ impl FakeIcs {
         self.with(|world| world.cut(name));
     }
 
-    /// Pulls a player's plug, so that nobody can connect any more; or puts it back.
-    pub fn unplug(&self, name: &str, unplugged: bool) {
-        self.faults(|faults| faults.refuse_connections = if unplugged { u32::MAX } else { 0 });
-        if unplugged {
-            self.cut(name);
-        }
-    }
-
     /// Every line that this name sent since the start, logins included; passwords as they came.
     pub fn sent_by(&self, name: &str) -> Vec<String> {
         self.with(|world| {

@@ -18,6 +18,12 @@ pub struct Faults {
     pub refuse_connections: u32,
     /// Nothing typed is answered any more, as by a server behind a dead line.
     pub mute: bool,
+    /// Boards for connections come without kings.
+    pub without_kings: bool,
+    /// Boards for connections come with their second half missing.
+    pub half_boards: bool,
+    /// Boards for connections do not come at all.
+    pub without_boards: bool,
     /// `<b1>` lines are left out.
     pub without_holdings: bool,
     /// `<b1>` states come this much later than their board.
