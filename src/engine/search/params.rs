@@ -132,6 +132,13 @@ impl Params {
                 see_quiet: 80,
                 quiescence_futility: 260,
                 razoring: 380,
+                reduction_divisor: 175,
+                null_slope: 6,
+                ..base
+            },
+            Variant::Capablanca => Self {
+                reduction_divisor: 175,
+                null_slope: 6,
                 ..base
             },
             Variant::Antichess | Variant::Suicide | Variant::Losers => Self {
