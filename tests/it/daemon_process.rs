@@ -492,6 +492,10 @@ async fn from_the_state_at_the_house_to_the_move_at_the_house_with_64_games() {
 }
 
 /// Prints how fast the daemon answers 64 opponents who think so long themselves.
+#[expect(
+    clippy::print_stdout,
+    reason = "the figures are what the measurement is for"
+)]
 async fn answer_times(pause: Duration) {
     let stage = Stage::open(quick_house()).await;
     let ivory = token(&stage.house, "Ivory").await;
