@@ -5,7 +5,7 @@ use super::picker::{Picker, is_quiet, origin_and_piece, victim};
 use super::quiescence::{allows_cutoff, from_table, to_table};
 use super::worker::{INFINITE, MATE, MATE_BOUND, MAX_PLY, Worker, mated_in};
 use crate::engine::report::Bound;
-use crate::engine::see::{see_ge, value_on};
+use crate::engine::see::see_ge;
 use crate::engine::transposition::{Entry, NO_EVAL};
 use crate::rules::Move;
 use crate::rules::bits::Bits;
@@ -62,18 +62,6 @@ impl Tried {
     }
 }
 
-/// What a refutation at a depth is worth to the history tables.
-const fn bonus_at(depth: i32) -> i32 {
-    let bonus = 170 * depth - 80;
-    if bonus < 40 {
-        40
-    } else if bonus > 1800 {
-        1800
-    } else {
-        bonus
-    }
-}
-
 impl<R: Rules> Worker<R> {
     /// Value of the position at `ply` within a window, to a remaining depth.
     pub fn search<const PV: bool>(
@@ -117,9 +105,6 @@ impl<R: Rules> Worker<R> {
             None
         };
         if !PV && let Some(value) = self.table_cutoff(ply, alpha, beta, depth, entry) {
-            if value >= beta {
-                self.reward_table_move(ply, depth, entry);
-            }
             return value;
         }
         let mut node = self.open::<PV>(ply, beta, depth, cut, entry, excluded);
@@ -179,7 +164,7 @@ impl<R: Rules> Worker<R> {
             && (ply < 2
                 || self.frames[ply - 2].eval == INFINITE
                 || self.frames[ply].eval > self.frames[ply - 2].eval);
-        self.frames[ply + self.params.killer_reset as usize].killers = [Move::NONE; 2];
+        self.frames[ply + 1].killers = [Move::NONE; 2];
         self.frames[ply + 1].cutoffs = 0;
         self.frames[ply].double_extensions = if ply > 0 {
             self.frames[ply - 1].double_extensions
@@ -280,13 +265,7 @@ impl<R: Rules> Worker<R> {
             && ply >= self.null_from
             && self.has_pieces(ply)
         {
-            let cut = self.try_null(node, beta);
-            if cut.is_some() {
-                return cut;
-            }
-        }
-        if params.probcut > 0 && depth >= 5 && beta.abs() < MATE_BOUND - params.probcut {
-            return self.try_probcut(node, beta + params.probcut);
+            return self.try_null(node, beta);
         }
         None
     }
@@ -315,94 +294,6 @@ impl<R: Rules> Worker<R> {
         let verified = self.search::<false>(ply, beta - 1, beta, node.depth - reduction, false);
         self.null_from = 0;
         (verified >= beta).then_some(value)
-    }
-
-    /// A capture that beats the window by far even in a much shallower search is taken for a refutation.
-    fn try_probcut(&mut self, node: &Node, target: i32) -> Option<i32> {
-        let Node { ply, depth, .. } = *node;
-        if let Some(entry) = node.table_entry
-            && i32::from(entry.depth) >= depth - 3
-            && from_table(i32::from(entry.score), ply) < target
-        {
-            return None;
-        }
-        let eval = self.frames[ply].eval;
-        let rows = self.rows(ply);
-        let mut picker = Picker::new(self, ply, node.table_move, [Move::NONE; 2], rows);
-        picker.skip_quiets = true;
-        let mut found = None;
-        while let Some(m) = picker.next(self, ply) {
-            let pos = self.pos(ply);
-            if is_quiet(pos, m) || !see_ge(pos, m, target - eval, &self.values) {
-                continue;
-            }
-            self.make(ply, m);
-            let mut value = -self.quiescence(ply + 1, -target, -target + 1, 0);
-            if value >= target {
-                value = -self.search::<false>(ply + 1, -target, -target + 1, depth - 4, !node.cut);
-            }
-            self.unmake();
-            if self.stopped {
-                found = Some(0);
-                break;
-            }
-            if value >= target {
-                self.shared.table.store(
-                    self.pos(ply).key(),
-                    Entry {
-                        best: m,
-                        score: to_table(value, ply) as i16,
-                        eval: node.table_entry.map_or(NO_EVAL, |entry| entry.eval),
-                        depth: (depth - 3).clamp(0, 255) as u8,
-                        bound: Bound::Lower,
-                        was_pv: node.was_pv,
-                    },
-                );
-                found = Some(value);
-                break;
-            }
-        }
-        picker.finish(self);
-        found
-    }
-
-    /// A quiet move of the table that cuts off at once did well.
-    fn reward_table_move(&mut self, ply: usize, depth: i32, entry: Option<Entry>) {
-        let share = self.params.table_bonus;
-        let Some(m) = entry.map(|entry| entry.best) else {
-            return;
-        };
-        if share == 0 || m == Move::NONE || !self.pos(ply).is_legal(m) {
-            return;
-        }
-        let pos = self.pos(ply);
-        if !is_quiet(pos, m) {
-            return;
-        }
-        let turn = pos.turn();
-        let (origin, piece) = origin_and_piece(pos, m);
-        let rows = self.rows(ply);
-        let bonus = bonus_at(depth) * share / 100;
-        self.history
-            .update_quiet(turn, origin, piece, m, &rows, bonus);
-    }
-
-    /// The quiet move that led here did well: nothing helps against it.
-    fn reward_prior(&mut self, ply: usize, depth: i32) {
-        let share = self.params.prior_bonus;
-        if share == 0 || ply == 0 {
-            return;
-        }
-        let m = self.frames[ply - 1].played;
-        if m == Move::NONE || !is_quiet(self.pos(ply - 1), m) {
-            return;
-        }
-        let (origin, piece) = origin_and_piece(self.pos(ply - 1), m);
-        let turn = self.pos(ply - 1).turn();
-        let rows = self.rows(ply - 1);
-        let bonus = bonus_at(depth) * share / 100;
-        self.history
-            .update_quiet(turn, origin, piece, m, &rows, bonus);
     }
 
     /// Whether the side to move has more than pawns and king, so that passing is no worse than moving.
@@ -495,9 +386,6 @@ impl<R: Rules> Worker<R> {
         } else {
             Bound::Upper
         };
-        if bound == Bound::Upper {
-            self.reward_prior(ply, node.depth);
-        }
         let static_eval = self.frames[ply].eval;
         let is_quiet_best = best_move == Move::NONE || is_quiet(self.pos(ply), best_move);
         let contradicts = match bound {
@@ -585,14 +473,6 @@ impl<R: Rules> Worker<R> {
             return depth <= 8
                 && !R::ATOMIC
                 && !see_ge(pos, m, -params.see_quiet * reduced, &self.values);
-        }
-        if params.capture_futility > 0 && depth <= 6 && !node.in_check && !m.is_promotion() {
-            let reduced = (depth - self.reduction(depth, count as usize) / 1024).max(0);
-            let gain = value_on(pos, m.to(), &self.values);
-            let margin = params.capture_futility * (1 + reduced);
-            if node.eval + margin + gain <= alpha && !pos.gives_check(m, info) {
-                return true;
-            }
         }
         depth <= 7 && !R::ATOMIC && !see_ge(pos, m, -params.see_capture * depth, &self.values)
     }
@@ -738,7 +618,7 @@ impl<R: Rules> Worker<R> {
     fn reward(&mut self, node: &Node, m: Move, quiet: bool, tried: &Tried, rows: &[Row; 3]) {
         let ply = node.ply;
         self.frames[ply].cutoffs += 1;
-        let bonus = bonus_at(node.depth);
+        let bonus = (170 * node.depth - 80).clamp(40, 1800);
         let turn = self.pos(ply).turn();
         if quiet {
             let killers = &mut self.frames[ply].killers;

@@ -52,12 +52,10 @@ params! {
     reverse_futility = 78 in 0..300;
     /// Null-move pruning: least depth; 99 switches it off.
     null_depth = 3 in 2..99;
-    /// Null-move pruning: reduction in quarters of a ply, beside a quarter of the depth.
+    /// Null-move pruning: reduction in quarters of a ply, beside what the depth adds.
     null_reduction = 12 in 4..28;
     /// Null-move pruning: further reduction a ply of depth, in sixteenths.
     null_slope = 4 in 0..10;
-    /// ProbCut: by how much a capture must beat the window in a shallower search; 0 switches it off.
-    probcut = 0 in 0..800;
     /// Futility margin of quiet moves: base.
     futility_base = 100 in 0..500;
     /// Futility margin of quiet moves: a ply.
@@ -72,14 +70,6 @@ params! {
     see_quiet = 60 in 0..300;
     /// History below which a quiet move is left out, a ply.
     history_pruning = 3500 in 500..16000;
-    /// Futility margin of captures, and the same again a ply; 0 switches it off.
-    capture_futility = 0 in 0..600;
-    /// History bonus of a table move that cuts off at once, in per cent of the usual.
-    table_bonus = 0 in 0..200;
-    /// History bonus of the move that led to a node where nothing helps, in per cent of the usual.
-    prior_bonus = 0 in 0..200;
-    /// From how many plies on the killers of an earlier line are forgotten at a new node.
-    killer_reset = 1 in 1..2;
     /// Value added to a capture in quiescence before it is given up.
     quiescence_futility = 160 in 0..800;
     /// Razoring margin a ply; 0 switches it off.
