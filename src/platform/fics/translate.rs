@@ -525,10 +525,13 @@ pub fn move_to(
         .or_else(|| position.legal_moves().iter().copied().find_map(leads_there))
 }
 
-/// Plies from the first position to a board, by its move number.
+/// Plies from the first position to a board, by its move number; the greatest number there is for a senseless one.
 #[must_use]
 pub fn ply(board: &Style12) -> u32 {
-    (board.move_number.max(1) - 1) * 2 + u32::from(board.turn == Side::Black)
+    let moves = board.move_number.max(1) - 1;
+    moves
+        .saturating_mul(2)
+        .saturating_add(u32::from(board.turn == Side::Black))
 }
 
 /// A move in the form that every server takes: coordinates, `=q`, `o-o`, `P@e6`.

@@ -346,17 +346,17 @@ fn castling_king_files(fen: &str) -> [Option<usize>; 2] {
 
 /// The file, from 0, of a letter in one rank of a FEN. Empty squares may be a number of two digits.
 fn file_of(rank: &str, letter: char) -> Option<usize> {
-    let (mut file, mut empty) = (0, 0);
+    let (mut file, mut empty) = (0_usize, 0_usize);
     for c in rank.chars() {
         match c.to_digit(10) {
-            Some(digit) => empty = empty * 10 + digit as usize,
+            Some(digit) => empty = empty.saturating_mul(10).saturating_add(digit as usize),
             None => {
-                file += std::mem::take(&mut empty);
+                file = file.saturating_add(std::mem::take(&mut empty));
                 if c == letter {
                     return Some(file);
                 }
                 if c.is_ascii_alphabetic() {
-                    file += 1;
+                    file = file.saturating_add(1);
                 }
             }
         }

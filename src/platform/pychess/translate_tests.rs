@@ -553,3 +553,9 @@ fn notices() {
     };
     assert!(listed(&id, &others, &KnownGame::default(), &us()).is_none());
 }
+
+#[test]
+fn a_rank_of_very_many_empty_squares_is_no_place_for_a_king() {
+    let fen = format!("{}k/8/8/8/8/8/8/4K3 w KQkq - 0 1", "9".repeat(60));
+    assert_eq!(castling_king_files(&fen), [Some(4), Some(usize::MAX)]);
+}

@@ -8,7 +8,7 @@ use seneschal::game::{ChatRoom, GameCommand, GameEvent, OfferKind, PlayMove};
 use seneschal::lobby::DeclineReason;
 use seneschal::platform::fics::line::{LINE_BYTES_MAX, UNBROKEN_BYTES_MAX};
 use seneschal::platform::fics::protocol::{Output, Protocol};
-use seneschal::platform::fics::wire;
+use seneschal::platform::fics::{translate, wire};
 use seneschal::platform::{AccountCommand, AccountEvent};
 use seneschal::rules::{Position, Variant};
 use tokio::time::Instant;
@@ -83,6 +83,26 @@ fn every_prefix_of_every_line_is_read_without_panic() {
             drop(wire::parse(&line[..end]));
             drop(wire::parse(&line[end..]));
         }
+    }
+}
+
+/// Found by a million mutated lines: the number of the move is a number like any other, and as wrong.
+#[test]
+fn a_board_of_a_senseless_move_is_no_ply_of_the_game() {
+    let board = |number: &str| {
+        let line = format!(
+            "<12> rnbqkbnr pppppppp -------- -------- -------- -------- PPPPPPPP RNBQKBNR W -1 1 1 1 1 0 7 \
+             Cedar Birch -1 3 0 39 39 180 180 {number} none (0:00) none 0 0 0"
+        );
+        match wire::parse(&line) {
+            Ok(wire::ServerLine::Board(board)) => board,
+            other => panic!("{number}: {other:?}"),
+        }
+    };
+    assert_eq!(translate::ply(&board("3")), 4);
+    assert_eq!(translate::ply(&board("0")), 0);
+    for number in ["2147483650", "4294967295", "9223372036854775807"] {
+        assert_eq!(translate::ply(&board(number)), u32::MAX, "{number}");
     }
 }
 
