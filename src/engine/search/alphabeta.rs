@@ -585,9 +585,6 @@ impl<R: Rules> Worker<R> {
         if !quiet {
             reduction = reduction / 2 - 512;
         } else {
-            if R::DROPS && m.is_drop() {
-                reduction += params.reduction_drop;
-            }
             reduction -= history * 1024 / params.reduction_history;
             if self.frames[node.ply].killers.contains(&m) {
                 reduction -= 1024;

@@ -92,8 +92,6 @@ params! {
     reduction_pv = 1024 in 0..4096;
     /// Reduction less for moves that give check, in 1/1024 ply.
     reduction_check = 1024 in 0..4096;
-    /// Reduction more of drops without check, in 1/1024 ply.
-    reduction_drop = 0 in -2048..2048;
     /// Reduction more where the evaluation does not improve, in 1/1024 ply.
     reduction_worse = 512 in 0..2048;
     /// Singular extension: margin a ply, in eighths.

@@ -35,18 +35,8 @@ pub fn tune(
         })
         .collect();
     let mut values: Vec<f64> = base.get().into_iter().map(f64::from).collect();
-    // A parameter is disturbed by a fifth of its value, one that starts at nothing by a part of its range, and none by
-    // less than what rounds to a change.
-    let widths: Vec<f64> = (values.iter().zip(Params::KNOBS))
-        .map(|(value, knob)| {
-            let width = if *value == 0.0 {
-                f64::from(knob.max - knob.min) / 16.0
-            } else {
-                value.abs() * 0.2
-            };
-            width.max(1.0)
-        })
-        .collect();
+    // A parameter is disturbed by a fifth of its value, but never by less than what rounds to a change.
+    let widths: Vec<f64> = values.iter().map(|v| (v.abs() * 0.2).max(1.0)).collect();
     let mut duel = Duel::new(config.variant, config.nodes, &config.networks);
     let mut random = Random(config.seed);
     for pair in 1..=config.pairs {

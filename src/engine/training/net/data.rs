@@ -194,7 +194,6 @@ impl Samples {
 
     fn add<R: Rules>(&mut self, pos: &Pos<R>, score: i16, result: u8) {
         let king_buckets = self.choice.king_buckets;
-        let choice_variant = self.choice.variant;
         let mut changes = Changes::default();
         Inputs::<R>::list(pos, &mut changes);
         let inputs = changes.added(Color::White);
@@ -207,7 +206,7 @@ impl Samples {
         self.items.push(Item {
             start: start as u32,
             score,
-            by_hand: evaluate(pos, weights(choice_variant)) as i16,
+            by_hand: evaluate(pos, weights(R::VARIANT)) as i16,
             n: inputs.len() as u8,
             result,
             turn: pos.turn(),
