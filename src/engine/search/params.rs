@@ -111,15 +111,15 @@ impl Params {
         let base = Self::BASE;
         match variant {
             Variant::Crazyhouse | Variant::Capahouse => Self {
-                reverse_futility: 110,
-                futility_base: 160,
-                futility_ply: 130,
+                reverse_futility: 75,
+                futility_base: 110,
+                futility_ply: 90,
                 late_base: 24,
                 late_factor: 8,
                 see_capture: 160,
                 see_quiet: 80,
-                quiescence_futility: 260,
-                razoring: 380,
+                quiescence_futility: 180,
+                razoring: 270,
                 reduction_divisor: 175,
                 null_slope: 6,
                 ..base
