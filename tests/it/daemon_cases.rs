@@ -181,7 +181,8 @@ async fn c05_a_limit_on_a_move_delays_that_move_and_loses_nothing() {
         let limit = Effect::RateLimit { shape, seconds: 1 };
         let mut stage = stage_with(vec![Fault {
             account: Some("robot".to_owned()),
-            ..at(Endpoint::Move, When::Every(4), limit)
+            // Every other move: the better the engine, the sooner it mates somebody who plays the first legal move.
+            ..at(Endpoint::Move, When::Every(2), limit)
         }])
         .await;
         let anna = stage.player("Anna", AccountKind::Bot).await;
@@ -564,7 +565,7 @@ async fn c34_unknown_lines_and_long_chat_are_harmless() {
         &[("room", "player"), ("text", "!help")],
     )
     .await;
-    let last = play_first_moves(&anna, &game, 12).await;
+    let last = play_first_moves(&anna, &game, 6).await;
     assert_eq!(status(&last), "started");
     daemon.stop().await;
     stage.expect_no_violations();
