@@ -324,7 +324,7 @@ async fn sigterm_drains_and_the_exit_code_is_zero() {
         process.child.try_wait().expect("a status").is_none(),
         "a game is on"
     );
-    let last = play_first_moves(&anna, &game, 8).await;
+    let last = play_first_moves(&anna, &game, 12).await;
     assert_eq!(status(&last), "started");
     anna.command(&game, "resign").await;
     assert_eq!(process.code().await, Some(0), "{}", home.log());
