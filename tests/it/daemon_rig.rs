@@ -406,6 +406,16 @@ pub fn quick_house() -> HouseConfig {
 /// Plays the first legal move whenever it is this player's turn, until the game is over or `plies` are on the board.
 /// Returns the last state.
 pub async fn play_first_moves(player: &Bot, game: &str, plies: usize) -> Value {
+    play_first_moves_patiently(player, game, plies, client::PATIENCE).await
+}
+
+/// The same against a daemon whose plug is pulled meanwhile: an opponent who waits this long for an answer.
+pub async fn play_first_moves_patiently(
+    player: &Bot,
+    game: &str,
+    plies: usize,
+    patience: Duration,
+) -> Value {
     let mut lines = player.game(game).await;
     let full = lines.expect("gameFull").await;
     let white = full["white"]["id"] == player.name.to_lowercase();
@@ -434,7 +444,7 @@ pub async fn play_first_moves(player: &Bot, game: &str, plies: usize) -> Value {
                 player.try_play(game, &position.uci(m)).await;
             }
         }
-        state = lines.json_of("gameState").await;
+        state = lines.json_of_within("gameState", patience).await;
     }
 }
 

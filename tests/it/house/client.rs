@@ -248,8 +248,13 @@ impl Lines {
 
     /// The next line of JSON; a line of something else, which only a fault plan sends, is skipped.
     pub async fn json(&mut self) -> Value {
+        self.json_within(PATIENCE).await
+    }
+
+    /// The same with another patience.
+    async fn json_within(&mut self, patience: Duration) -> Value {
         loop {
-            match self.next().await {
+            match self.next_within(patience).await {
                 Next::Json(json) => return json,
                 Next::Text(_) => {}
                 other => panic!("expected a line of JSON, got {other:?}"),
@@ -259,8 +264,13 @@ impl Lines {
 
     /// The next line of this type; others are skipped.
     pub async fn json_of(&mut self, kind: &str) -> Value {
+        self.json_of_within(kind, PATIENCE).await
+    }
+
+    /// The same with another patience.
+    pub async fn json_of_within(&mut self, kind: &str, patience: Duration) -> Value {
         loop {
-            let json = self.json().await;
+            let json = self.json_within(patience).await;
             if json["type"] == kind {
                 return json;
             }
