@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::engine::StopFlag;
 use crate::engine::network::Networks;
-use crate::engine::training::datagen::{DatagenConfig, DatagenStats, generate};
+use crate::engine::training::datagen::{DatagenConfig, DatagenStats, Rival, generate};
 use crate::rules::starts::shuffled_start;
 use crate::rules::{CastlingMode, Position, Variant};
 
@@ -44,6 +44,12 @@ pub struct Datagen {
     /// Networks: `<embedded>`, `<none>` for the hand-written evaluation, or files with `;` between them
     #[arg(long, default_value = "<embedded>", value_parser = Networks::parse)]
     eval_file: Networks,
+    /// Networks, in the same form, that play one side of every game
+    #[arg(long, value_parser = Networks::parse, requires = "rival_nodes")]
+    rival: Option<Networks>,
+    /// Nodes a move of the rival: as many as make it equally strong
+    #[arg(long, requires = "rival")]
+    rival_nodes: Option<u64>,
 }
 
 impl Datagen {
@@ -62,6 +68,10 @@ impl Datagen {
             seed: self.seed,
             networks: self.eval_file,
             starts: shuffled_starts(variant, self.shuffled)?,
+            rival: self
+                .rival
+                .zip(self.rival_nodes)
+                .map(|(networks, nodes)| Rival { networks, nodes }),
         };
         let stats = generate(&config, &self.out, &StopFlag::new(), |stats| {
             eprintln!("{}", line(stats));

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 
+use crate::engine::network::Networks;
 use crate::engine::network::file::Shape;
 use crate::engine::training::net::{TrainConfig, TrainError, Trainer};
 use crate::rules::Variant;
@@ -69,6 +70,9 @@ pub struct Train {
     /// Learn from no more positions than this
     #[arg(long, default_value_t = usize::MAX, hide_default_value = true)]
     limit: usize,
+    /// Begin with this network, `<embedded>` or a file, instead of random weights: for few but good games
+    #[arg(long, value_parser = Networks::parse)]
+    start: Option<Networks>,
     /// Keep the run in this file after every epoch, and go on from there if it exists
     #[arg(long)]
     checkpoint: Option<PathBuf>,
@@ -109,6 +113,12 @@ impl Train {
             "{train} positions to learn from, {check} to validate with, scale {scale} units; error of the hand-written evaluation {:.6}",
             trainer.check_error_by_hand()
         );
+        if let Some(start) = &self.start {
+            let network = start.get(variant);
+            let network = network.with_context(|| format!("no network for {}", self.variant))?;
+            trainer.begin_with(&network)?;
+            println!("begun with error {:.6}", trainer.check_error());
+        }
         if let Some(path) = &self.checkpoint
             && trainer.resume(path)?
         {

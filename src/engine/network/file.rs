@@ -467,13 +467,7 @@ impl Network {
     /// The network as a file holds it. A summary longer than 65,535 bytes is cut.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let flat = |blocks: &[Block]| blocks.iter().flat_map(|block| block.0).collect();
-        let payload = payload(&Parts {
-            input_weights: flat(&self.input_weights),
-            hidden_biases: flat(&self.hidden_biases),
-            output_weights: flat(&self.output_weights),
-            output_biases: self.output_biases.to_vec(),
-        });
+        let payload = payload(&self.parts());
         let mut bytes = MAGIC.to_vec();
         let put_text = |bytes: &mut Vec<u8>, text: &str| {
             let text = &text.as_bytes()[..text.len().min(usize::from(u16::MAX))];
@@ -491,6 +485,34 @@ impl Network {
         bytes.extend(fnv(&payload).to_le_bytes());
         bytes.extend(payload);
         bytes
+    }
+
+    /// Its numbers in the order of the file.
+    #[must_use]
+    pub fn parts(&self) -> Parts {
+        let flat = |blocks: &[Block]| blocks.iter().flat_map(|block| block.0).collect();
+        Parts {
+            input_weights: flat(&self.input_weights),
+            hidden_biases: flat(&self.hidden_biases),
+            output_weights: flat(&self.output_weights),
+            output_biases: self.output_biases.to_vec(),
+        }
+    }
+
+    /// Its shape.
+    #[must_use]
+    pub const fn shape(&self) -> Shape {
+        Shape {
+            variant: self.variant,
+            hidden: self.hidden,
+            king_buckets: self.king_buckets,
+        }
+    }
+
+    /// Search units that an output of 1.0 is worth.
+    #[must_use]
+    pub const fn scale(&self) -> u16 {
+        self.scale
     }
 
     /// Rules whose positions it sees.

@@ -32,6 +32,18 @@ pub struct DatagenConfig {
     pub networks: Networks,
     /// Start positions to shuffle into the openings beside the variant's own; may be empty.
     pub starts: Vec<Position>,
+    /// Plays one side of every game; without it the networks play both.
+    pub rival: Option<Rival>,
+}
+
+/// An opponent that sees positions with other eyes. A net that only ever meets itself never learns what it misjudges, since
+/// neither side goes there; the result of a game against somebody as strong but different tells.
+#[derive(Clone, Debug)]
+pub struct Rival {
+    /// Networks of the rival.
+    pub networks: Networks,
+    /// Its nodes a move: as many as make both sides equally strong, or the results would speak of the players.
+    pub nodes: u64,
 }
 
 /// What came out.
@@ -97,6 +109,23 @@ impl Random {
     }
 }
 
+/// A searcher and its nodes a move.
+#[derive(Debug)]
+struct Player {
+    searcher: AlphaBeta,
+    limits: SearchLimits,
+}
+
+impl Player {
+    fn new(networks: &Networks, nodes: u64) -> Self {
+        let table = Arc::new(Table::new(4 << 20));
+        Self {
+            searcher: AlphaBeta::new(table, 1).with_networks(networks.clone()),
+            limits: SearchLimits::nodes(nodes),
+        }
+    }
+}
+
 /// Plays games and appends them to a file until it holds as many as wanted or `stop` says so.
 ///
 /// # Errors
@@ -112,8 +141,10 @@ pub fn generate(
         games: present,
         ..DatagenStats::default()
     };
-    let mut searcher =
-        AlphaBeta::new(Arc::new(Table::new(4 << 20)), 1).with_networks(config.networks.clone());
+    let mut players = vec![Player::new(&config.networks, config.nodes)];
+    if let Some(rival) = &config.rival {
+        players.push(Player::new(&rival.networks, rival.nodes));
+    }
     let begin = Instant::now();
     while stats.games < config.games && !stop.is_stopped() {
         let mut random = Random(
@@ -122,8 +153,9 @@ pub fn generate(
                 .wrapping_mul(0xD134_2543_DE82_EF95)
                 .wrapping_add(stats.games),
         );
-        let opening = opening(config, &mut searcher, &mut random);
-        let Some(game) = play(config, opening, &mut searcher, stop) else {
+        let opening = opening(config, &mut players[0].searcher, &mut random);
+        let first = random.below(players.len());
+        let Some(game) = play(opening, &mut players, first, stop) else {
             break;
         };
         writer.append(&game)?;
@@ -172,18 +204,20 @@ fn opening(config: &DatagenConfig, searcher: &mut AlphaBeta, random: &mut Random
     }
 }
 
-/// Plays a game out; `None` if stopped in the middle.
+/// Plays a game out, player number `first` beginning; `None` if stopped in the middle.
 fn play(
-    config: &DatagenConfig,
     mut history: History,
-    searcher: &mut AlphaBeta,
+    players: &mut [Player],
+    first: usize,
     stop: &StopFlag,
 ) -> Option<GameRecord> {
     let start = history.position().clone();
     let mut plies = Vec::new();
     let mut decided = (0, 0);
-    let limits = SearchLimits::nodes(config.nodes);
-    searcher.forget_game();
+    let n_players = players.len();
+    for player in players.iter_mut() {
+        player.searcher.forget_game();
+    }
     let result = loop {
         if stop.is_stopped() {
             return None;
@@ -191,7 +225,11 @@ fn play(
         if let Some(ending) = Adjudication::SEED.verdict(&history).ending {
             break ending.outcome;
         }
-        let report = searcher.search(&history, &limits, &StopFlag::new(), &mut |_| {});
+        let player = &mut players[(first + plies.len()) % n_players];
+        let report =
+            player
+                .searcher
+                .search(&history, &player.limits, &StopFlag::new(), &mut |_| {});
         let score = report.score.centipawns().clamp(-32_000, 32_000);
         let position = history.position();
         plies.push(PlyRecord {
@@ -244,4 +282,45 @@ fn is_usable(position: &Position, best: Move, score: i32) -> bool {
     let mut next = position.clone();
     next.play_unchecked(best);
     !next.in_check()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(games: u64, rival: Option<Rival>) -> DatagenConfig {
+        DatagenConfig {
+            variant: Variant::Crazyhouse,
+            games,
+            nodes: 40,
+            random_plies: 6,
+            imbalance: 400,
+            seed: 5,
+            networks: Networks::none(),
+            starts: Vec::new(),
+            rival,
+        }
+    }
+
+    fn run(games: u64, rival: Option<Rival>, path: &Path) -> Vec<u8> {
+        generate(&config(games, rival), path, &StopFlag::new(), |_| {}).expect("games");
+        std::fs::read(path).expect("it was written")
+    }
+
+    #[test]
+    fn a_broken_run_against_a_rival_goes_on_as_an_unbroken_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rival = || {
+            Some(Rival {
+                networks: Networks::none(),
+                nodes: 3,
+            })
+        };
+        let whole = run(4, rival(), &folder.path().join("whole"));
+        let broken = folder.path().join("broken");
+        run(2, rival(), &broken);
+        assert_eq!(run(4, rival(), &broken), whole);
+        let alone = run(4, None, &folder.path().join("alone"));
+        assert_ne!(alone, whole, "the rival plays one side");
+    }
 }

@@ -96,6 +96,10 @@ impl Session {
             }
             Command::Display => self.display(),
             Command::Eval => {
+                // What is shown has to be what a search would use, so options take effect first.
+                if self.thinker.is_idle() {
+                    self.configure()?;
+                }
                 if let Some(history) = &self.history {
                     let position = Box::new(history.position().clone());
                     return self.thinker.send(Job::Explain(position));

@@ -398,6 +398,22 @@ impl Searcher for Nervous {
     fn new_game(&mut self) {
         self.note("new game".into());
     }
+
+    fn explain(&self, _position: &Position) -> Option<String> {
+        Some(format!("by {} MiB", self.config.hash_bytes >> 20))
+    }
+}
+
+#[test]
+fn eval_shows_what_the_options_just_set_would_play_with() {
+    let mut gui = Gui::new(Arc::new(|config| {
+        Box::new(Nervous {
+            seen: Arc::default(),
+            config: config.clone(),
+        })
+    }));
+    gui.say("setoption name Hash value 24");
+    assert_eq!(gui.ask("eval", "by"), ["by 24 MiB"]);
 }
 
 #[test]

@@ -115,6 +115,14 @@ pub enum TrainError {
     /// More than can be numbered.
     #[error("there are too many positions; give a limit")]
     TooManyPositions,
+    /// The network to begin with is of another kind.
+    #[error("the network to begin with is {theirs}; wanted is {ours}")]
+    OtherShape {
+        /// What it is.
+        theirs: String,
+        /// What is trained.
+        ours: String,
+    },
     /// The network file cannot be written.
     #[error("network file {path:?} cannot be written")]
     Write {
@@ -140,6 +148,8 @@ pub struct Trainer {
     check: Samples,
     state: Checkpoint,
     weights: Combined,
+    /// Hash of the network that the run began with.
+    start: Option<u64>,
     gradients: Vec<(Combined, Scratch)>,
     slopes: Vec<f32>,
     last_check: f64,
@@ -207,8 +217,31 @@ impl Trainer {
             train,
             check,
             weights,
+            start: None,
             last_check: f64::NAN,
         })
+    }
+
+    /// Begins with a finished network instead of random weights. To be called before the run is resumed.
+    ///
+    /// # Errors
+    /// If it is of another shape or scale, or corrects where a whole evaluation is trained.
+    pub fn begin_with(&mut self, network: &Network) -> Result<(), TrainError> {
+        let describe = |shape: Shape, scale: f32, is_correction: bool| {
+            let kind = if is_correction { "correction" } else { "whole" };
+            format!("{shape:?}, scale {scale}, {kind}")
+        };
+        let scale = f32::from(network.scale());
+        let theirs = describe(network.shape(), scale, network.is_correction());
+        let goal = self.goal;
+        let ours = describe(self.config.shape, goal.scale, goal.is_correction);
+        if theirs != ours {
+            return Err(TrainError::OtherShape { theirs, ours });
+        }
+        self.state.row = self.layout.row_of(&network.parts());
+        self.layout.combine(&self.state.row, &mut self.weights);
+        self.start = Some(network.hash());
+        Ok(())
     }
 
     /// Positions to learn from, to validate with, and search units of an output of 1.0.
@@ -224,9 +257,10 @@ impl Trainer {
             ..self.config.clone()
         };
         format!(
-            "{config:?}, {} and {} positions",
+            "{config:?}, {} and {} positions, begun with {:?}",
             self.train.len(),
-            self.check.len()
+            self.check.len(),
+            self.start
         )
     }
 
@@ -367,8 +401,8 @@ impl Trainer {
         error
     }
 
-    /// Mean squared error of the positions held back.
-    fn check_error(&mut self) -> f64 {
+    /// Mean squared error of the positions held back, by the network as it is.
+    pub fn check_error(&mut self) -> f64 {
         let order: Vec<u32> = (0..self.check.len() as u32).collect();
         let batch = Batch {
             samples: &self.check,
@@ -395,7 +429,7 @@ impl Trainer {
     pub fn network(&self) -> Result<Network, TrainError> {
         let summary = format!(
             "{} positions of {} games, {} epochs of {}, batch {}, rate {}, decay {}, score share {}, scale {}, seed {}, \
-             mirror {}, {}; error on {} held back: {:.6}",
+             mirror {}, {}{}; error on {} held back: {:.6}",
             self.train.len(),
             self.train.games,
             self.state.epochs,
@@ -412,6 +446,8 @@ impl Trainer {
             } else {
                 "whole"
             },
+            self.start
+                .map_or_else(String::new, |hash| format!(", begun with {hash:016x}")),
             self.check.len(),
             self.last_check,
         );

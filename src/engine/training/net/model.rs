@@ -116,6 +116,25 @@ impl Layout {
         row
     }
 
+    /// The parameters of a finished network: all of it is the inputs' own part, and the shares begin at nothing.
+    #[must_use]
+    pub fn row_of(&self, parts: &Parts) -> Vec<f32> {
+        let mut row = vec![0.0; self.length];
+        let mut put = |at: usize, values: &[i16], one: i32| {
+            for (target, &value) in row[at..].iter_mut().zip(values) {
+                *target = f32::from(value) / one as f32;
+            }
+        };
+        put(0, &parts.input_weights, HIDDEN_ONE);
+        put(self.hidden_biases_at, &parts.hidden_biases, HIDDEN_ONE);
+        put(self.output_weights_at, &parts.output_weights, OUTPUT_ONE);
+        let biases = &mut row[self.output_biases_at..];
+        for (target, &bias) in biases.iter_mut().zip(&parts.output_biases) {
+            *target = bias as f32 / (HIDDEN_ONE * OUTPUT_ONE) as f32;
+        }
+        row
+    }
+
     /// Adds the shares up.
     pub fn combine(&self, row: &[f32], sum: &mut Combined) {
         let hidden = self.shape.hidden;

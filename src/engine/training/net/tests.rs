@@ -334,6 +334,7 @@ fn own_games_make_a_net_that_knows_material() {
         seed: 3,
         networks: crate::engine::network::Networks::none(),
         starts: Vec::new(),
+        rival: None,
     };
     generate(&config, &path, &crate::engine::StopFlag::new(), |_| {}).expect("games");
     assert_eq!(Reader::open(&path).expect("it is there").count(), 12);
@@ -389,4 +390,38 @@ fn a_correction_betters_the_hand_written_evaluation() {
             assert_eq!(value, by_hand + state.evaluate(&[*pos], 0), "{}", ply.score);
         })
         .expect("legal moves");
+}
+
+/// A run that begins with a finished network begins with its error and betters it; another scale is refused.
+#[test]
+fn a_run_goes_on_from_a_finished_network() {
+    let fixed = |config: &mut TrainConfig| {
+        config.scale = Some(400.0);
+        config.epochs = 6;
+    };
+    let mut first = trainer(TINY, fixed);
+    let blank = first.check_error();
+    while !first.is_done() {
+        first.epoch();
+    }
+    let network = first.network().expect("its sums fit");
+    let mut second = trainer(TINY, fixed);
+    second.begin_with(&network).expect("it is of this kind");
+    let begun = second.check_error();
+    let reached = first.check_error();
+    assert!(reached < 0.9 * blank, "{blank} {reached}");
+    // Rounding costs little.
+    assert!(
+        (begun - reached).abs() < 0.02 * reached,
+        "{reached} {begun}"
+    );
+    while !second.is_done() {
+        second.epoch();
+    }
+    assert!(second.check_error() < begun, "{begun}");
+    let summary = second.network().expect("its sums fit").summary().to_owned();
+    assert!(summary.contains("begun with"), "{summary}");
+    let mut other = trainer(TINY, |config| config.scale = Some(300.0));
+    let refused = other.begin_with(&network);
+    assert!(matches!(refused, Err(TrainError::OtherShape { .. })));
 }
