@@ -52,6 +52,9 @@ pub struct Train {
     /// Search units at which the expected score is 73 %; without it, what the results say
     #[arg(long)]
     scale: Option<f32>,
+    /// Share of the output that the written network keeps, above 0 and up to 1
+    #[arg(long, default_value_t = 1.0)]
+    keep: f32,
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -100,6 +103,7 @@ impl Train {
             score_share: self.lambda.clamp(0.0, 1.0),
             is_correction: self.correction,
             scale: self.scale,
+            kept_share: self.keep.clamp(0.01, 1.0),
             seed: self.seed,
             threads: self.threads as usize,
             held_back: self.held_back,

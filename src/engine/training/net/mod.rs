@@ -40,6 +40,9 @@ pub struct TrainConfig {
     pub is_correction: bool,
     /// Search units that an output of 1.0 is worth; `None`: as the results say.
     pub scale: Option<f32>,
+    /// Share of the output that the written network keeps, above 0 and up to 1: a correction learnt from few games says too
+    /// much.
+    pub kept_share: f32,
     /// Seed of everything random.
     pub seed: u64,
     /// Threads.
@@ -67,6 +70,7 @@ impl TrainConfig {
             score_share: 0.7,
             is_correction: false,
             scale: None,
+            kept_share: 1.0,
             seed: 1,
             threads: 1,
             held_back: 20,
@@ -222,23 +226,23 @@ impl Trainer {
         })
     }
 
-    /// Begins with a finished network instead of random weights. To be called before the run is resumed.
+    /// Begins with a finished network instead of random weights. To be called before the run is resumed. Its values stay
+    /// the same, whatever its scale was.
     ///
     /// # Errors
-    /// If it is of another shape or scale, or corrects where a whole evaluation is trained.
+    /// If it is of another shape, or corrects where a whole evaluation is trained.
     pub fn begin_with(&mut self, network: &Network) -> Result<(), TrainError> {
-        let describe = |shape: Shape, scale: f32, is_correction: bool| {
+        let describe = |shape: Shape, is_correction: bool| {
             let kind = if is_correction { "correction" } else { "whole" };
-            format!("{shape:?}, scale {scale}, {kind}")
+            format!("{shape:?}, {kind}")
         };
-        let scale = f32::from(network.scale());
-        let theirs = describe(network.shape(), scale, network.is_correction());
-        let goal = self.goal;
-        let ours = describe(self.config.shape, goal.scale, goal.is_correction);
+        let theirs = describe(network.shape(), network.is_correction());
+        let ours = describe(self.config.shape, self.goal.is_correction);
         if theirs != ours {
             return Err(TrainError::OtherShape { theirs, ours });
         }
-        self.state.row = self.layout.row_of(&network.parts());
+        let factor = f32::from(network.scale()) / self.goal.scale;
+        self.state.row = self.layout.row_of(&network.parts(), factor);
         self.layout.combine(&self.state.row, &mut self.weights);
         self.start = Some(network.hash());
         Ok(())
@@ -427,9 +431,10 @@ impl Trainer {
     /// # Errors
     /// If its sums could overflow.
     pub fn network(&self) -> Result<Network, TrainError> {
+        let kept = self.config.kept_share;
         let summary = format!(
             "{} positions of {} games, {} epochs of {}, batch {}, rate {}, decay {}, score share {}, scale {}, seed {}, \
-             mirror {}, {}{}; error on {} held back: {:.6}",
+             mirror {}, {}{}{}; error on {} held back: {:.6}",
             self.train.len(),
             self.train.games,
             self.state.epochs,
@@ -448,10 +453,15 @@ impl Trainer {
             },
             self.start
                 .map_or_else(String::new, |hash| format!(", begun with {hash:016x}")),
+            if kept < 1.0 {
+                format!(", {kept} of it kept")
+            } else {
+                String::new()
+            },
             self.check.len(),
             self.last_check,
         );
-        let scale = self.goal.scale as u16;
+        let scale = (self.goal.scale * kept).round().max(1.0) as u16;
         let network = self.weights.quantise(self.config.shape, scale, &summary)?;
         Ok(if self.goal.is_correction {
             network.correcting()

@@ -116,21 +116,24 @@ impl Layout {
         row
     }
 
-    /// The parameters of a finished network: all of it is the inputs' own part, and the shares begin at nothing.
+    /// The parameters of a finished network, its output times `factor`: all of it is the inputs' own part, and the shares
+    /// begin at nothing.
     #[must_use]
-    pub fn row_of(&self, parts: &Parts) -> Vec<f32> {
+    pub fn row_of(&self, parts: &Parts, factor: f32) -> Vec<f32> {
         let mut row = vec![0.0; self.length];
-        let mut put = |at: usize, values: &[i16], one: i32| {
+        let mut put = |at: usize, values: &[i16], unit: f32| {
             for (target, &value) in row[at..].iter_mut().zip(values) {
-                *target = f32::from(value) / one as f32;
+                *target = f32::from(value) * unit;
             }
         };
-        put(0, &parts.input_weights, HIDDEN_ONE);
-        put(self.hidden_biases_at, &parts.hidden_biases, HIDDEN_ONE);
-        put(self.output_weights_at, &parts.output_weights, OUTPUT_ONE);
+        let hidden_unit = 1.0 / HIDDEN_ONE as f32;
+        let output_unit = factor / OUTPUT_ONE as f32;
+        put(0, &parts.input_weights, hidden_unit);
+        put(self.hidden_biases_at, &parts.hidden_biases, hidden_unit);
+        put(self.output_weights_at, &parts.output_weights, output_unit);
         let biases = &mut row[self.output_biases_at..];
         for (target, &bias) in biases.iter_mut().zip(&parts.output_biases) {
-            *target = bias as f32 / (HIDDEN_ONE * OUTPUT_ONE) as f32;
+            *target = bias as f32 * hidden_unit * output_unit;
         }
         row
     }

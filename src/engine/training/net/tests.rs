@@ -392,7 +392,7 @@ fn a_correction_betters_the_hand_written_evaluation() {
         .expect("legal moves");
 }
 
-/// A run that begins with a finished network begins with its error and betters it; another scale is refused.
+/// A run that begins with a finished network begins with its error and betters it; another kind is refused.
 #[test]
 fn a_run_goes_on_from_a_finished_network() {
     let fixed = |config: &mut TrainConfig| {
@@ -421,7 +421,37 @@ fn a_run_goes_on_from_a_finished_network() {
     assert!(second.check_error() < begun, "{begun}");
     let summary = second.network().expect("its sums fit").summary().to_owned();
     assert!(summary.contains("begun with"), "{summary}");
-    let mut other = trainer(TINY, |config| config.scale = Some(300.0));
+    let mut other = trainer(TINY, |config| config.is_correction = true);
     let refused = other.begin_with(&network);
     assert!(matches!(refused, Err(TrainError::OtherShape { .. })));
+}
+
+/// A network that keeps half of its output says half as much, and a run that begins with it begins there.
+#[test]
+fn a_share_of_the_output_is_kept() {
+    let settings = |kept_share: f32| {
+        move |config: &mut TrainConfig| {
+            config.scale = Some(400.0);
+            config.epochs = 4;
+            config.kept_share = kept_share;
+        }
+    };
+    let mut whole = trainer(TINY, settings(1.0));
+    let mut half = trainer(TINY, settings(0.5));
+    while !whole.is_done() {
+        whole.epoch();
+        half.epoch();
+    }
+    let [whole, half] = [whole, half].map(|t| t.network().expect("its sums fit"));
+    assert_eq!((whole.scale(), half.scale()), (400, 200));
+    assert_eq!(whole.hash(), half.hash(), "the numbers are the same");
+    assert!(half.summary().contains("0.5 of it kept"));
+    let mut next = trainer(TINY, settings(1.0));
+    next.begin_with(&half).expect("it is of this kind");
+    let again = next.network().expect("its sums fit");
+    assert_eq!(again.scale(), 400);
+    let (parts, halved) = (whole.parts(), again.parts());
+    for (&before, &after) in parts.output_weights.iter().zip(&halved.output_weights) {
+        assert!((f32::from(before) / 2.0 - f32::from(after)).abs() <= 0.5);
+    }
 }
