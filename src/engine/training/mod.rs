@@ -2,9 +2,9 @@
 
 pub mod datagen;
 pub mod duel;
-#[cfg(feature = "train")]
+#[cfg(any(feature = "train", test))]
 pub mod net;
 pub mod record;
 pub mod spsa;
-#[cfg(feature = "train")]
+#[cfg(any(feature = "train", test))]
 pub mod tune;
