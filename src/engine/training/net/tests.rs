@@ -191,7 +191,7 @@ fn the_quantised_network_agrees_with_the_trained_one() {
             "the network tells positions apart: {spread}"
         );
         assert!(
-            worst < spread / 50.0,
+            worst < spread / 25.0,
             "{variant:?}: {worst} of {spread} units"
         );
     }
