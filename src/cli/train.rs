@@ -53,7 +53,7 @@ pub struct Train {
     #[arg(long)]
     scale: Option<f32>,
     /// Share of the output that the written network keeps, above 0 and up to 1
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = kept_share)]
     keep: f32,
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
@@ -81,6 +81,14 @@ pub struct Train {
     checkpoint: Option<PathBuf>,
 }
 
+fn kept_share(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        Ok(_) => Err("a share is above 0 and at most 1".into()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 impl Train {
     /// Runs the training.
     pub fn run(self) -> anyhow::Result<ExitCode> {
@@ -103,7 +111,7 @@ impl Train {
             score_share: self.lambda.clamp(0.0, 1.0),
             is_correction: self.correction,
             scale: self.scale,
-            kept_share: self.keep.clamp(0.01, 1.0),
+            kept_share: self.keep,
             seed: self.seed,
             threads: self.threads as usize,
             held_back: self.held_back,

@@ -80,6 +80,9 @@ fn trainer(shape: Shape, config: impl FnOnce(&mut TrainConfig)) -> Trainer {
 
 const TINY: Shape = plain_shape(Variant::Crazyhouse, 32);
 
+/// Few, since every one adds kinks that a weight which many squares share runs into.
+const GRADIENT_POSITIONS: u32 = 9;
+
 #[test]
 fn the_gradient_agrees_with_differences() {
     for king_buckets in [1, 4] {
@@ -88,7 +91,7 @@ fn the_gradient_agrees_with_differences() {
             ..TINY
         };
         let mut trainer = trainer(shape, |_| {});
-        let order: Vec<u32> = (0..60)
+        let order: Vec<u32> = (0..GRADIENT_POSITIONS)
             .map(|n| if n % 3 == 0 { n | MIRROR } else { n })
             .collect();
         trainer.gradient(&order);
@@ -120,8 +123,8 @@ fn the_gradient_agrees_with_differences() {
             let slope = (error(&up) - error(&down)) / f64::from(up[n] - down[n]);
             let difference = (f64::from(slopes[n]) - slope).abs();
             checked += 1;
-            // A kink of the activation may lie between the two points, most often for weights that many squares share.
-            bad += usize::from(difference > 0.1 * slope.abs() + 2e-3);
+            // A kink of the activation may lie between the two points; that is rare.
+            bad += usize::from(difference > 0.02 * slope.abs() + 2e-4);
         }
         assert!(checked > 300 && bad * 50 <= checked, "{bad} of {checked}");
     }
@@ -130,7 +133,17 @@ fn the_gradient_agrees_with_differences() {
 #[test]
 fn learning_lessens_the_error_and_generalizes() {
     for variant in [Variant::Crazyhouse, Variant::Capablanca] {
-        let mut trainer = trainer(plain_shape(variant, 32), |config| config.epochs = 6);
+        let shape = plain_shape(variant, 32);
+        let settings = TrainConfig {
+            scale: Some(400.0),
+            batch: 256,
+            epochs: 6,
+            rate: 0.004,
+            ..TrainConfig::new(shape)
+        };
+        let mut trainer =
+            Trainer::with_samples(settings, samples(shape, 0..200), samples(shape, 200..220))
+                .expect("there are positions");
         let before = trainer.check_error();
         let mut last = f64::INFINITY;
         while !trainer.is_done() {
@@ -138,7 +151,7 @@ fn learning_lessens_the_error_and_generalizes() {
             assert!(report.train.is_finite());
             last = report.check;
         }
-        assert!(last < 0.7 * before, "{variant:?}: {before} {last}");
+        assert!(last < 0.5 * before, "{variant:?}: {before} {last}");
     }
 }
 
@@ -160,7 +173,12 @@ fn the_quantised_network_agrees_with_the_trained_one() {
             trainer.epoch();
         }
         let network = Arc::new(trainer.network().expect("it can be quantised"));
+        // The whole numbers again in floating point: what is left is the rounding of activations.
+        let mut rounded = Combined::zero(shape);
+        let row = trainer.layout.row_of(&network.parts(), 1.0);
+        trainer.layout.combine(&row, &mut rounded);
         let (mut n, mut worst, mut spread) = (0, 0.0_f32, 0.0_f32);
+        let mut squares = 0.0_f32;
         for seed in 40..50 {
             game(variant, seed)
                 .replay(|position, ply| {
@@ -179,7 +197,9 @@ fn the_quantised_network_agrees_with_the_trained_one() {
                     let sample = trainer.check.get(n, false);
                     assert_eq!(sample.score, ply.score, "the same position");
                     let float = trainer.weights.value(&sample, trainer.goal.scale);
-                    worst = worst.max((whole as f32 - float).abs());
+                    let same = rounded.value(&sample, trainer.goal.scale);
+                    worst = worst.max((whole as f32 - same).abs());
+                    squares += (whole as f32 - float).powi(2);
                     spread = spread.max(float.abs());
                     n += 1;
                 })
@@ -190,10 +210,9 @@ fn the_quantised_network_agrees_with_the_trained_one() {
             spread > 100.0,
             "the network tells positions apart: {spread}"
         );
-        assert!(
-            worst < spread / 25.0,
-            "{variant:?}: {worst} of {spread} units"
-        );
+        assert!(worst < 4.0, "{variant:?}: {worst} of {spread} units");
+        let typical = (squares / n as f32).sqrt();
+        assert!(typical < 12.0, "{variant:?}: {typical} of {spread} units");
     }
 }
 
@@ -330,7 +349,7 @@ fn own_games_make_a_net_that_knows_material() {
     let path = folder.path().join("games");
     let config = DatagenConfig {
         variant: Variant::Crazyhouse,
-        games: 200,
+        games: 400,
         nodes: 60,
         random_plies: 6,
         imbalance: 400,
@@ -340,12 +359,12 @@ fn own_games_make_a_net_that_knows_material() {
         rival: None,
     };
     generate(&config, &path, &crate::engine::StopFlag::new(), |_| {}).expect("games");
-    assert_eq!(Reader::open(&path).expect("it is there").count(), 200);
+    assert_eq!(Reader::open(&path).expect("it is there").count(), 400);
     let settings = TrainConfig {
         held_back: 6,
         batch: 128,
-        epochs: 6,
-        rate: 0.002,
+        epochs: 12,
+        rate: 0.003,
         ..TrainConfig::new(TINY)
     };
     let mut trainer = Trainer::new(settings, &[&path]).expect("there are positions");
@@ -354,7 +373,7 @@ fn own_games_make_a_net_that_knows_material() {
     while !trainer.is_done() {
         after = trainer.epoch().check;
     }
-    assert!(after < 0.9 * before, "{before} {after}");
+    assert!(after < 0.8 * before, "{before} {after}");
 }
 
 /// A correction begins where the hand-written evaluation stands, betters it, and the program adds the two.
