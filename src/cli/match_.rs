@@ -76,7 +76,7 @@ pub(super) struct Match {
     /// Sequential test: Elo of hypothesis 0 and 1, and optionally the two error probabilities.
     #[arg(long, value_name = "ELO0,ELO1[,ALPHA,BETA]", value_parser = parse_sprt, allow_hyphen_values = true)]
     sprt: Option<Sprt>,
-    /// A clock may be overdrawn by so many milliseconds.
+    /// A clock may be overdrawn by so many milliseconds, a fixed time a move likewise.
     #[arg(long, default_value_t = 10)]
     margin: u64,
     /// Seconds for a move that no clock bounds.

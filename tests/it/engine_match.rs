@@ -170,6 +170,17 @@ fn silent_programs_lose_by_time_or_stall() {
 }
 
 #[test]
+fn moves_beyond_a_fixed_time_are_counted_and_do_not_lose() {
+    // As Black it plays one move, late; as White its only move is illegal.
+    let mut config = config(script("sleep 1; echo bestmove e7e5"));
+    config.engines[1].tempo = Some(Tempo::MoveTime(Duration::from_millis(100)));
+    let (tally, _) = run(&config);
+    assert_eq!([tally.effort[0].late, tally.effort[1].late], [0, 1]);
+    assert_eq!(tally.faults[1].time_losses, 0);
+    assert!(tally.to_string().contains("crashes, 1 late"), "{tally}");
+}
+
+#[test]
 fn programs_that_do_not_know_the_variant_are_refused() {
     let config = MatchConfig {
         variant: Variant::Capahouse,

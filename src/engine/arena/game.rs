@@ -13,7 +13,7 @@ use crate::rules::{Adjudication, Color, EndReason, History, Outcome};
 pub struct Arbiter {
     /// Who ends games on the board.
     pub adjudication: Adjudication,
-    /// A clock may be overdrawn by so much before it counts as a loss.
+    /// A clock may be overdrawn by so much before it counts as a loss, a fixed time a move before the move counts as late.
     pub margin: Duration,
     /// Time for a move that no clock bounds.
     pub patience: Duration,
@@ -103,6 +103,8 @@ pub struct MoveNote {
     pub nodes: u64,
     /// Our measurement.
     pub elapsed: Duration,
+    /// The move took longer than its fixed time and the arbiter's margin. No loss, since no clock ran out.
+    pub late: bool,
 }
 
 /// A finished game.
@@ -191,6 +193,10 @@ impl Game<'_> {
 
     /// Checks an answer and plays it; `Err`: how the side to move lost by it.
     fn take(&mut self, answer: &Answer, turn: Color) -> Result<(), GameEnd> {
+        let mut late = false;
+        if let Tempo::MoveTime(time) = self.tempi[turn.index()] {
+            late = answer.elapsed > time + self.arbiter.margin;
+        }
         if let Tempo::Clock { increment, .. } = self.tempi[turn.index()] {
             let remaining = &mut self.clocks.remaining[turn.index()];
             if answer.elapsed > *remaining + self.arbiter.margin {
@@ -213,6 +219,7 @@ impl Game<'_> {
             depth: answer.depth,
             nodes: answer.nodes,
             elapsed: answer.elapsed,
+            late,
         });
         Ok(())
     }

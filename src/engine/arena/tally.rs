@@ -37,6 +37,8 @@ pub struct Effort {
     pub depth: u64,
     /// Time it took, by our clock.
     pub time: Duration,
+    /// Moves that took longer than their fixed time.
+    pub late: u64,
     /// Longest single move, by our clock.
     pub longest: Duration,
 }
@@ -147,6 +149,7 @@ impl Tally {
             effort.nodes += note.nodes;
             effort.depth += u64::from(note.depth);
             effort.time += note.elapsed;
+            effort.late += u64::from(note.late);
             effort.longest = effort.longest.max(note.elapsed);
         }
     }
@@ -200,11 +203,12 @@ impl fmt::Display for Tally {
             let seconds = effort.time.as_secs_f64().max(1e-9);
             writeln!(
                 f,
-                "{name}: {} illegal, {} time losses, {} crashes; a move: {:.0} nodes, depth {:.1}, \
+                "{name}: {} illegal, {} time losses, {} crashes, {} late; a move: {:.0} nodes, depth {:.1}, \
                  {:.1} ms (longest {:.0} ms), {:.0} knps",
                 faults.illegal,
                 faults.time_losses,
                 faults.crashes,
+                effort.late,
                 per(effort.nodes, effort.moves),
                 per(effort.depth, effort.moves),
                 1e3 * effort.time.as_secs_f64() / (effort.moves.max(1) as f64),
