@@ -119,6 +119,16 @@ impl<R: Rules> Worker<R> {
         if self.stopped {
             return 0;
         }
+        if R::DROPS
+            && ply > 0
+            && !node.in_check
+            && excluded == Move::NONE
+            && beta < MATE_BOUND
+            && (0..MATE_BOUND).contains(&node.eval)
+            && let Some(value) = self.mate_by_checks(ply, depth)
+        {
+            return value;
+        }
         // Without a move from the table the order is poor: a shallower search finds one.
         if node.table_move == Move::NONE && node.depth >= 4 && (PV || cut) {
             node.depth -= 1;

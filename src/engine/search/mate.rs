@@ -21,11 +21,32 @@ const MAX_DEPTH: usize = 64;
 /// Positions looked at when the length of a proved mate is taken.
 const LENGTH_BUDGET: usize = 20_000;
 
+/// What is known of a position: how many positions have yet to be proved, or disproved, for it to be a mate, or none.
+#[derive(Clone, Copy, Default)]
+struct Numbers {
+    proof: u32,
+    disproof: u32,
+    /// Plies until mate in the proof that was found; only of use where the proof number is 0.
+    length: u32,
+}
+
+impl Numbers {
+    const MATE: Self = Self {
+        proof: 0,
+        disproof: INFINITE,
+        length: 0,
+    };
+    const NO_MATE: Self = Self {
+        proof: INFINITE,
+        disproof: 0,
+        length: 0,
+    };
+}
+
 #[derive(Clone, Copy, Default)]
 struct Entry {
     key: u64,
-    proof: u32,
-    disproof: u32,
+    numbers: Numbers,
 }
 
 /// A proved mate.
@@ -55,8 +76,7 @@ impl std::fmt::Debug for Solver {
 struct Child<R: Rules> {
     m: Move,
     pos: Pos<R>,
-    proof: u32,
-    disproof: u32,
+    numbers: Numbers,
     repeats: bool,
 }
 
@@ -84,13 +104,9 @@ impl Solver {
         budget: u64,
         stop: &StopFlag,
     ) -> (Option<Mate>, u64) {
-        self.stop = stop.clone();
-        self.look_at = 0;
-        self.nodes = 0;
-        self.limit = budget;
-        self.path.clear();
-        let (proof, _) = self.search(pos, true, INFINITE, INFINITE, 0);
-        if proof != 0 {
+        self.begin(budget, stop);
+        let numbers = self.search(pos, true, INFINITE, INFINITE, 0);
+        if numbers.proof != 0 {
             return (None, self.nodes);
         }
         let mut lengths = HashMap::new();
@@ -98,6 +114,27 @@ impl Solver {
         self.path.clear();
         self.length(pos, true, &mut lengths);
         (self.line(pos, &lengths), self.nodes)
+    }
+
+    /// Like [`Self::solve`] for positions inside a search: only the number of plies until mate is told, which a longer look may shorten.
+    pub fn prove<R: Rules>(
+        &mut self,
+        pos: &Pos<R>,
+        budget: u64,
+        stop: &StopFlag,
+    ) -> (Option<u32>, u64) {
+        self.begin(budget, stop);
+        self.look_at = 1024;
+        let numbers = self.search(pos, true, INFINITE, INFINITE, 0);
+        ((numbers.proof == 0).then_some(numbers.length), self.nodes)
+    }
+
+    fn begin(&mut self, budget: u64, stop: &StopFlag) {
+        self.stop = stop.clone();
+        self.look_at = 0;
+        self.nodes = 0;
+        self.limit = budget;
+        self.path.clear();
     }
 
     /// Whether the budget is used up or the search was told to stop.
@@ -111,22 +148,19 @@ impl Solver {
         self.nodes >= self.limit
     }
 
-    fn look_up(&self, key: u64) -> Option<(u32, u32)> {
+    fn look_up(&self, key: u64) -> Option<Numbers> {
         let entry = &self.table[key as usize & (ENTRIES - 1)];
-        (entry.key == key).then_some((entry.proof, entry.disproof))
+        (entry.key == key).then_some(entry.numbers)
     }
 
-    fn store(&mut self, key: u64, proof: u32, disproof: u32) {
+    fn store(&mut self, key: u64, numbers: Numbers) {
         let entry = &mut self.table[key as usize & (ENTRIES - 1)];
         // A proof is never pushed out by an open position.
-        if entry.proof == 0 && entry.disproof != 0 && proof != 0 && entry.key != key {
+        let is_proof = entry.numbers.proof == 0 && entry.numbers.disproof != 0;
+        if is_proof && numbers.proof != 0 && entry.key != key {
             return;
         }
-        *entry = Entry {
-            key,
-            proof,
-            disproof,
-        };
+        *entry = Entry { key, numbers };
     }
 
     fn children<R: Rules>(&mut self, pos: &Pos<R>, attacking: bool) -> Vec<Child<R>> {
@@ -141,15 +175,14 @@ impl Solver {
                 let mut next = *pos;
                 next.play(m);
                 self.nodes += 1;
-                let (proof, disproof) = self
+                let numbers = self
                     .look_up(next.key())
                     .unwrap_or_else(|| first_numbers(&next, attacking));
                 let repeats = self.path.contains(&next.key());
                 Child {
                     m,
                     pos: next,
-                    proof,
-                    disproof,
+                    numbers,
                     repeats,
                 }
             })
@@ -164,50 +197,53 @@ impl Solver {
         max_proof: u32,
         max_disproof: u32,
         depth: usize,
-    ) -> (u32, u32) {
+    ) -> Numbers {
         if depth >= MAX_DEPTH {
-            return (INFINITE, 0);
+            return Numbers::NO_MATE;
         }
         let key = pos.key();
         let mut children = self.children(pos, attacking);
         if children.is_empty() {
             let numbers = if attacking {
-                (INFINITE, 0)
+                Numbers::NO_MATE
             } else {
-                (0, INFINITE)
+                Numbers::MATE
             };
-            self.store(key, numbers.0, numbers.1);
+            self.store(key, numbers);
             return numbers;
         }
         self.path.push(key);
-        let numbers = loop {
+        let mut numbers = loop {
             for child in &mut children {
                 if child.repeats {
-                    (child.proof, child.disproof) = (INFINITE, 0);
-                } else if let Some((proof, disproof)) = self.look_up(child.pos.key()) {
-                    (child.proof, child.disproof) = (proof, disproof);
+                    child.numbers = Numbers::NO_MATE;
+                } else if let Some(numbers) = self.look_up(child.pos.key()) {
+                    child.numbers = numbers;
                 }
             }
             let step = choose(&children, attacking, max_proof, max_disproof);
-            if step.proof >= max_proof || step.disproof >= max_disproof || self.is_over() {
-                break (step.proof, step.disproof);
+            let is_reached =
+                step.numbers.proof >= max_proof || step.numbers.disproof >= max_disproof;
+            if is_reached || self.is_over() {
+                break step.numbers;
             }
             let next = children[step.best].pos;
-            let (proof, disproof) = self.search(
+            children[step.best].numbers = self.search(
                 &next,
                 !attacking,
                 step.child_proof,
                 step.child_disproof,
                 depth + 1,
             );
-            children[step.best].proof = proof;
-            children[step.best].disproof = disproof;
             if depth + 1 >= MAX_DEPTH {
                 children[step.best].repeats = true;
             }
         };
         self.path.pop();
-        self.store(key, numbers.0, numbers.1);
+        if numbers.proof == 0 {
+            numbers.length = 1 + length_of(&children, attacking);
+        }
+        self.store(key, numbers);
         numbers
     }
 
@@ -233,7 +269,7 @@ impl Solver {
         self.path.push(key);
         let mut best: Option<u32> = None;
         for child in &children {
-            if child.proof != 0 || child.repeats {
+            if child.numbers.proof != 0 || child.repeats {
                 continue;
             }
             let length = 1 + self.length(&child.pos, !attacking, lengths);
@@ -258,7 +294,7 @@ impl Solver {
             if children.is_empty() {
                 break;
             }
-            let proved = children.iter().filter(|child| child.proof == 0);
+            let proved = children.iter().filter(|child| child.numbers.proof == 0);
             let length = |child: &&Child<R>| lengths.get(&child.pos.key()).copied();
             let next = if attacking {
                 proved.min_by_key(|child| length(child).unwrap_or(u32::MAX))
@@ -275,20 +311,35 @@ impl Solver {
 }
 
 /// Numbers of a position never searched. A position of the defender is as hard as it has moves, and proved if it has none.
-fn first_numbers<R: Rules>(pos: &Pos<R>, after_attack: bool) -> (u32, u32) {
-    if !after_attack {
-        return (1, 1);
+fn first_numbers<R: Rules>(pos: &Pos<R>, after_attack: bool) -> Numbers {
+    let replies = if after_attack { pos.count_legal() } else { 1 };
+    if replies == 0 {
+        return Numbers::MATE;
     }
-    match pos.count_legal() {
-        0 => (0, INFINITE),
-        n => (n.min(100) as u32, 1),
+    Numbers {
+        proof: replies.min(100) as u32,
+        disproof: 1,
+        length: 0,
     }
+}
+
+/// Plies until mate from the best of the proved children.
+fn length_of<R: Rules>(children: &[Child<R>], attacking: bool) -> u32 {
+    let lengths = children
+        .iter()
+        .filter(|child| child.numbers.proof == 0)
+        .map(|child| child.numbers.length);
+    let length = if attacking {
+        lengths.min()
+    } else {
+        lengths.max()
+    };
+    length.unwrap_or(0)
 }
 
 /// What the children say together, and what to search next.
 struct Step {
-    proof: u32,
-    disproof: u32,
+    numbers: Numbers,
     best: usize,
     child_proof: u32,
     child_disproof: u32,
@@ -303,9 +354,9 @@ fn choose<R: Rules>(
     // Seen from the side to move: `easy` is what one child is enough for, `hard` what all are needed for.
     let numbers = |child: &Child<R>| {
         if attacking {
-            (child.proof, child.disproof)
+            (child.numbers.proof, child.numbers.disproof)
         } else {
-            (child.disproof, child.proof)
+            (child.numbers.disproof, child.numbers.proof)
         }
     };
     let (mut easy, mut second, mut best) = (INFINITE, INFINITE, 0);
@@ -339,16 +390,22 @@ fn choose<R: Rules>(
     let child_hard = max_hard.saturating_sub(others).max(1);
     if attacking {
         Step {
-            proof: easy,
-            disproof: hard,
+            numbers: Numbers {
+                proof: easy,
+                disproof: hard,
+                length: 0,
+            },
             best,
             child_proof: child_easy,
             child_disproof: child_hard,
         }
     } else {
         Step {
-            proof: hard,
-            disproof: easy,
+            numbers: Numbers {
+                proof: hard,
+                disproof: easy,
+                length: 0,
+            },
             best,
             child_proof: child_hard,
             child_disproof: child_easy,
@@ -419,6 +476,24 @@ mod tests {
             at.play(m).unwrap();
         }
         assert!(at.ending().is_some(), "{line:?}");
+    }
+
+    #[test]
+    fn the_length_of_a_proof_is_no_shorter_than_the_shortest_mate() {
+        let prove = |fen: &str, budget: u64| {
+            let position =
+                Position::from_fen(Variant::Crazyhouse, CastlingMode::Standard, fen).unwrap();
+            let AnyPos::Crazyhouse(pos) = position.any() else {
+                panic!("crazyhouse was asked for");
+            };
+            Solver::new().prove(pos, budget, &StopFlag::new()).0
+        };
+        assert_eq!(prove("6k1/5ppp/8/8/8/8/8/4K3[R] w - - 0 1", 1000), Some(1));
+        let fen = "r1b4r/p5pp/2pkp3/3p4/3Pp3/8/P1P2PPP/R2n1RK1[QBNNqbbnppp] w - - 0 1";
+        let shortest = solve(fen, 200_000).unwrap().len() as u32;
+        let plies = prove(fen, 200_000).unwrap();
+        assert!(plies >= shortest && plies % 2 == 1, "{plies} to {shortest}");
+        assert_eq!(prove(fen, 10), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The engine's searcher: alpha-beta over one rule set at a time, several threads on one table.
 
 mod alphabeta;
+mod attack;
 pub mod bench;
 mod history;
 mod mate;

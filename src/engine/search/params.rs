@@ -100,8 +100,16 @@ params! {
     aspiration = 18 in 5..100;
     /// Bonus of a quiet move that gives check, for ordering.
     check_bonus = 5500 in 0..20000;
-    /// Share of the nodes that the mate solver may take, in per cent of the usual.
+    /// Share of the nodes that the mate solver may take at the root, in per cent of the usual.
     solver_share = 100 in 0..300;
+    /// Least depth of a node inside the search that the mate solver is asked about; 99 switches it off.
+    solver_depth = 3 in 1..99;
+    /// Positions that the solver may look at there, a ply of depth.
+    solver_budget = 30 in 0..2000;
+    /// Share of the nodes that the solver may take there whether it finds mates or not, in per cent.
+    solver_inside = 2 in 0..100;
+    /// Further positions that it may look at there for every mate it has found.
+    solver_credit = 500 in 0..10000;
 }
 
 impl Params {
@@ -121,6 +129,7 @@ impl Params {
                 quiescence_futility: 180,
                 razoring: 270,
                 reduction_divisor: 175,
+                reduction_check: 2048,
                 null_slope: 6,
                 ..base
             },

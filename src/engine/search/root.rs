@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use super::mate::Solver;
 use super::worker::{INFINITE, MATE, MATE_BOUND, MAX_PLY, RootMove, Worker};
 use crate::engine::limits::SearchLimits;
 use crate::engine::report::{Bound, SearchInfo};
@@ -101,44 +100,6 @@ impl<R: Rules> Worker<R> {
         }
         self.flush_nodes();
         finished
-    }
-
-    /// Gives the mate solver its share of the nodes; true if it has proved a mate, which is then the first root move.
-    fn try_solver(&mut self, limits: &SearchLimits) -> bool {
-        let best = self.root_moves[0].score;
-        if !R::DROPS || !limits.search_moves.is_empty() || best >= MATE_BOUND {
-            return false;
-        }
-        // An attack that is winning anyway is worth a closer look.
-        let percent = match best {
-            ..-200 => 3,
-            -200..250 => 6,
-            250..700 => 25,
-            _ => 50,
-        };
-        let allowed = (self.nodes * percent * self.params.solver_share as u64 / 10_000)
-            .saturating_sub(self.solver_nodes);
-        let left = self.shared.node_limit.saturating_sub(self.nodes);
-        let budget = allowed.min(left);
-        if budget < 100 {
-            return false;
-        }
-        let pos = *self.pos(0);
-        let solver = self.solver.get_or_insert_with(Solver::new);
-        let stop = self.shared.stop.clone();
-        let (mate, used) = solver.solve(&pos, budget, &stop);
-        self.nodes += used;
-        self.solver_nodes += used;
-        let Some(mate) = mate else { return false };
-        let Some(index) = self.root_moves.iter().position(|r| r.m == mate.line[0]) else {
-            return false;
-        };
-        let mut root = self.root_moves.remove(index);
-        root.score = MATE - mate.line.len() as i32;
-        root.seldepth = root.seldepth.max(mate.line.len() as u32);
-        root.pv = mate.line;
-        self.root_moves.insert(0, root);
-        true
     }
 
     fn is_enough(&self, deepening: &mut Deepening<'_>, depth: i32, nodes: u64) -> bool {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::attack::Asked;
 use super::history::{History, Row};
 use super::mate::Solver;
 use super::params::Params;
@@ -117,10 +118,12 @@ pub struct Worker<R: Rules> {
     pv_length: Vec<usize>,
     reductions: Vec<i32>,
     counted: u64,
-    /// Looks for mates by checks at the root; made when first wanted.
+    /// Looks for mates by checks; made when first wanted.
     pub solver: Option<Solver>,
-    /// Nodes the solver has used in this search.
+    /// What the solver has used at the root of this search.
     pub solver_nodes: u64,
+    /// What the solver was asked inside the search.
+    pub asked: Asked,
 }
 
 impl<R: Rules> std::fmt::Debug for Worker<R> {
@@ -166,6 +169,7 @@ impl<R: Rules> Worker<R> {
             counted: 0,
             solver: None,
             solver_nodes: 0,
+            asked: Asked::default(),
         }
     }
 
@@ -191,6 +195,7 @@ impl<R: Rules> Worker<R> {
         self.nodes = 0;
         self.counted = 0;
         self.solver_nodes = 0;
+        self.asked.begin();
         self.seldepth = 0;
         self.stopped = false;
         self.root_first = 0;
@@ -393,6 +398,7 @@ impl<R: Rules> Worker<R> {
         if let Some(solver) = &mut self.solver {
             solver.clear();
         }
+        self.asked.clear();
     }
 
     /// Starts an empty principal variation at a ply.
