@@ -9,9 +9,9 @@ and the median is taken. The last column is the first engine's speed by each oth
 
 import argparse
 import os
-import shlex
 import statistics
-import subprocess
+
+from uci_process import UciProcess
 
 POSITIONS = [
     ("crazyhouse", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[] w KQkq - 0 1"),
@@ -24,44 +24,20 @@ POSITIONS = [
 ]
 
 
-class Engine:
-    def __init__(self, command):
-        self.command = command
-        self.process = subprocess.Popen(
-            shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        self.send("uci")
-        self.wait("uciok")
-        self.send("setoption name Hash value 64")
-        self.send("setoption name Use NNUE value false")
-
-    def send(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-
-    def wait(self, word):
-        nodes = 0
-        for line in self.process.stdout:
-            words = line.split()
-            if "nodes" in words:
-                nodes = int(words[words.index("nodes") + 1])
-            if line.startswith(word):
-                return nodes
-        raise SystemExit(f"{self.command} ended unexpectedly")
-
+class Engine(UciProcess):
     def seconds(self):
         fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def speed(self, variant, fen, nodes):
-        self.send(f"setoption name UCI_Variant value {variant}")
-        self.send("ucinewgame")
-        self.send(f"position fen {fen}")
-        self.send("isready")
-        self.wait("readyok")
+        self.set_up(variant, fen)
         before = self.seconds()
         self.send(f"go nodes {nodes}")
-        searched = self.wait("bestmove")
+        searched = 0
+        for line in self.lines_until("bestmove"):
+            words = line.split()
+            if "nodes" in words:
+                searched = int(words[words.index("nodes") + 1])
         return searched / max(self.seconds() - before, 0.01)
 
 
