@@ -16,7 +16,6 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use seneschal::engine::network::Networks;
 use seneschal::engine::time::{self, Situation};
 use seneschal::engine::{
     ClockLimits, EngineConfig, Pool, PoolConfig, ReportOrigin, SearchLimits, SearchRequest,
@@ -106,11 +105,7 @@ fn new_pool() -> Pool {
         threads: THREADS,
         ..PoolConfig::default()
     };
-    let engine = EngineConfig {
-        hash_bytes: 64 << 20,
-        threads: 1,
-        networks: Networks::default(),
-    };
+    let engine = EngineConfig::new(64 << 20, 1);
     Pool::new(config, searcher_factory(engine)).expect("the system gives threads")
 }
 

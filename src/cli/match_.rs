@@ -16,7 +16,6 @@ use crate::engine::arena::{
     Arbiter, DrawRule, MatchConfig, OpeningChoice, Played, RandomOpenings, ScoreRule, Tally, pgn,
     play_match, read_openings,
 };
-use crate::engine::network::Networks;
 use crate::engine::{EngineConfig, new_searcher};
 use crate::rules::{Adjudication, CastlingMode, Variant};
 
@@ -113,11 +112,7 @@ impl Match {
         let mut record = self.pgn_file()?;
         let date = jiff::Timestamp::now().strftime("%Y.%m.%d").to_string();
         let mut write_error = None;
-        let judge = new_searcher(&EngineConfig {
-            hash_bytes: 16 << 20,
-            threads: 1,
-            networks: Networks::default(),
-        });
+        let judge = new_searcher(&EngineConfig::new(16 << 20, 1));
         let every = self.report.max(1);
         let on_game = &mut |played: &Played, tally: &Tally| {
             report_fault(played, &names);

@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod book;
 mod config;
 mod datagen;
 mod demo;
@@ -45,6 +46,8 @@ struct CommandLine {
 enum Command {
     /// Search fixed positions and print the signature of the search
     Bench(bench::Bench),
+    /// Grow an opening book by search
+    Book(book::GrowBook),
     /// Play games against itself and record every position with its score
     Datagen(datagen::Datagen),
     /// Tune search parameters by games against itself
@@ -85,6 +88,7 @@ impl Command {
     fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Bench(command) => command.run(),
+            Self::Book(command) => command.run(),
             Self::Datagen(command) => command.run(),
             Self::Spsa(command) => command.run(),
             #[cfg(feature = "train")]

@@ -85,6 +85,12 @@ pub struct EngineSection {
     /// Every search that gets a thread keeps it at least so long. 1 to 1,000 ms.
     #[serde(rename = "slice_ms", with = "millis")]
     pub slice: Duration,
+    /// Networks: `<embedded>` for the program's own, `<none>` for the hand-written evaluation, or files with `;` between
+    /// them, which replace the program's own for their variants.
+    pub eval_file: String,
+    /// Opening books in the same form: `<embedded>`, `<none>`, or files. Without a book the daemon plays the same game
+    /// against whoever plays the same moves.
+    pub book_file: String,
 }
 
 impl Default for EngineSection {
@@ -94,6 +100,8 @@ impl Default for EngineSection {
             hash_mib: 64,
             queue: 256,
             slice: Duration::from_millis(5),
+            eval_file: "<embedded>".to_owned(),
+            book_file: "<embedded>".to_owned(),
         }
     }
 }

@@ -11,6 +11,8 @@ use secrecy::SecretString;
 use crate::config::accounts::{LichessSection, PychessSection};
 use crate::config::secrets::{self, SecretSource};
 use crate::config::{AccountConfig, Config, EngineSection, PlatformConfig};
+use crate::engine::book::Books;
+use crate::engine::network::Networks;
 use crate::engine::{EngineConfig, Pool, PoolConfig, searcher_factory};
 use crate::game::{GamePolicy, PlayerName};
 use crate::lobby::AccountName;
@@ -112,7 +114,7 @@ pub async fn assemble(config: &Config, surroundings: &Surroundings) -> anyhow::R
 /// Starts the search threads.
 ///
 /// # Errors
-/// If the system gives no thread.
+/// If a network or book is refused, or the system gives no thread.
 pub fn pool(engine: &EngineSection, game: &GamePolicy) -> anyhow::Result<Pool> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let time = &game.time;
@@ -129,7 +131,10 @@ pub fn pool(engine: &EngineSection, game: &GamePolicy) -> anyhow::Result<Pool> {
         ..PoolConfig::default()
     };
     let searcher = EngineConfig {
-        networks: crate::engine::network::Networks::default(),
+        networks: Networks::parse(&engine.eval_file)
+            .with_context(|| format!("engine.eval_file = {:?}", engine.eval_file))?,
+        books: Books::parse(&engine.book_file)
+            .with_context(|| format!("engine.book_file = {:?}", engine.book_file))?,
         hash_bytes: (engine.hash_mib as usize) << 20,
         threads: 1,
     };

@@ -57,7 +57,7 @@ impl Analyst for PoolAnalyst {
                         return Ok(opinion(history.position(), &report));
                     }
                     Ok(SearchReport {
-                        origin: ReportOrigin::OnlyMove | ReportOrigin::Fallback,
+                        origin: ReportOrigin::OnlyMove | ReportOrigin::Book | ReportOrigin::Fallback,
                         ..
                     })
                     | Err(SubmitError::Full { .. }) => tokio::time::sleep(PAUSE).await,

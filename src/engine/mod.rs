@@ -4,6 +4,7 @@
 //! many games, [`uci`] serves a GUI, [`arena`] plays engines against each other.
 
 pub mod arena;
+pub mod book;
 pub mod evaluation;
 mod fallback;
 pub mod limits;
@@ -41,6 +42,21 @@ pub struct EngineConfig {
     pub threads: usize,
     /// Which networks evaluate positions.
     pub networks: network::Networks,
+    /// Which opening books games are played from.
+    pub books: book::Books,
+}
+
+impl EngineConfig {
+    /// So much memory and so many threads, with the program's own networks and no books.
+    #[must_use]
+    pub fn new(hash_bytes: usize, threads: usize) -> Self {
+        Self {
+            hash_bytes,
+            threads,
+            networks: network::Networks::default(),
+            books: book::Books::none(),
+        }
+    }
 }
 
 /// Makes a searcher for a configuration.
@@ -49,15 +65,25 @@ pub type NewSearcher = Arc<dyn Fn(&EngineConfig) -> Box<dyn Searcher> + Send + S
 /// The engine's searcher, with a table of its own. The one place that says which one it is.
 pub fn new_searcher(config: &EngineConfig) -> Box<dyn Searcher> {
     let table = Arc::new(transposition::Table::new(config.hash_bytes));
-    let networks = config.networks.clone();
-    Box::new(search::AlphaBeta::new(table, config.threads).with_networks(networks))
+    with_books(config, search_on(table, config))
+}
+
+/// The search itself, on a table that may be shared.
+fn search_on(table: Arc<transposition::Table>, config: &EngineConfig) -> Box<dyn Searcher> {
+    let searcher = search::AlphaBeta::new(table, config.threads);
+    Box::new(searcher.with_networks(config.networks.clone()))
+}
+
+/// Lets a searcher look into the books first, if there are any.
+fn with_books(config: &EngineConfig, searcher: Box<dyn Searcher>) -> Box<dyn Searcher> {
+    if config.books.is_none() {
+        return searcher;
+    }
+    Box::new(book::BookPlayer::new(config.books.clone(), searcher))
 }
 
 /// A factory for the pool: all searchers made by it share one transposition table.
 pub fn searcher_factory(config: EngineConfig) -> pool::SearcherFactory {
     let table = Arc::new(transposition::Table::new(config.hash_bytes));
-    Arc::new(move || {
-        let searcher = search::AlphaBeta::new(Arc::clone(&table), config.threads);
-        Box::new(searcher.with_networks(config.networks.clone())) as Box<dyn Searcher>
-    })
+    Arc::new(move || with_books(&config, search_on(Arc::clone(&table), &config)))
 }

@@ -51,6 +51,8 @@ pub enum ReportOrigin {
     BestSoFar,
     /// The only legal move, played without a search; the score means nothing.
     OnlyMove,
+    /// From an opening book, without a search; the score means nothing.
+    Book,
     /// No search result at all: a static choice by the rules; the score means nothing.
     Fallback,
 }

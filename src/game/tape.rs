@@ -103,6 +103,7 @@ enum TapeOrigin {
     Search,
     BestSoFar,
     OnlyMove,
+    Book,
     Fallback,
 }
 
@@ -126,6 +127,7 @@ impl From<&SearchReport> for TapeReport {
                 ReportOrigin::Search => TapeOrigin::Search,
                 ReportOrigin::BestSoFar => TapeOrigin::BestSoFar,
                 ReportOrigin::OnlyMove => TapeOrigin::OnlyMove,
+                ReportOrigin::Book => TapeOrigin::Book,
                 ReportOrigin::Fallback => TapeOrigin::Fallback,
             },
         }
@@ -151,6 +153,7 @@ impl From<TapeReport> for SearchReport {
                 TapeOrigin::Search => ReportOrigin::Search,
                 TapeOrigin::BestSoFar => ReportOrigin::BestSoFar,
                 TapeOrigin::OnlyMove => ReportOrigin::OnlyMove,
+                TapeOrigin::Book => ReportOrigin::Book,
                 TapeOrigin::Fallback => ReportOrigin::Fallback,
             },
         }

@@ -29,7 +29,7 @@ fn configuration(home: &Path, format: &str) -> String {
     let files = ["ivory", "onyx"].map(|name| home.join(format!("{name}.token")));
     format!(
         "[daemon]\nstate_dir = \"{0}/state\"\ndrain_timeout_s = 5\n[log]\nfilter = \"trace\"\nformat = \"{format}\"\n\
-         [engine]\nhash_mib = 1\nthreads = 1\n\
+         [engine]\nhash_mib = 1\nthreads = 1\nbook_file = \"<none>\"\n\
          [accounts.ivory]\nplatform = \"house\"\nbase_url = \"http://127.0.0.1:9\"\ntoken_file = \"{1}\"\n\
          [accounts.onyx]\nplatform = \"fics\"\nhost = \"127.0.0.1\"\nport = 9\nhandle = \"onyx\"\ntoken_file = \"{2}\"\n",
         home.display(),

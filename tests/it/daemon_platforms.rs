@@ -235,7 +235,7 @@ fn configuration(dir: &Path, plugs: &[Plug; 3]) -> String {
     let [house, pychess, ics] = plugs.each_ref().map(Plug::port);
     format!(
         "[daemon]\nstate_dir = \"{dir}/state\"\ndrain_timeout_s = 2\nreconcile_s = 10\n\n\
-         [engine]\nhash_mib = 1\nthreads = 1\n\n\
+         [engine]\nhash_mib = 1\nthreads = 1\nbook_file = \"<none>\"\n\n\
          [game.time]\nmax_nodes = 60\nfirst_move_s = 0.2\n\n[game.resign]\nenabled = false\n\n\
          [lobby]\nmax_games = 3\nmax_games_per_opponent = 3\n\n\
          [accounts.house]\nplatform = \"house\"\nbase_url = \"http://127.0.0.1:{house}\"\ntoken_file = \"{dir}/house.token\"\n\n\

@@ -27,7 +27,7 @@ impl Home {
         let dir = tempfile::tempdir().expect("a directory");
         let mut text = format!(
             "[daemon]\nstate_dir = \"{0}/state\"\ndrain_timeout_s = 20\nreconcile_s = 10\n\n[log]\nfilter = \"trace\"\n\n\
-             [engine]\nhash_mib = 1\nthreads = 1\n\n[game.time]\nmax_nodes = 200\nfirst_move_s = 0.2\n\n\
+             [engine]\nhash_mib = 1\nthreads = 1\nbook_file = \"<none>\"\n\n[game.time]\nmax_nodes = 200\nfirst_move_s = 0.2\n\n\
              [game.resign]\nenabled = false\n\n[lobby]\nmax_games = 16\nmax_games_per_opponent = 8\n\n\
              [matchmaking]\nenabled = {seeking}\ninterval_s = 1\nrematch_after_s = 0\nlist_age_s = 10\n\
              bot_games_left_for_others = 0\n\n[[matchmaking.offers]]\nvariant = \"crazyhouse\"\nclock = \"180+1\"\nrated = false\n\n\

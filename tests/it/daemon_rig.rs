@@ -76,11 +76,7 @@ impl Default for Options {
                 ..MatchmakingPolicy::default()
             },
             game,
-            searcher: searcher_factory(EngineConfig {
-                hash_bytes: 1 << 20,
-                threads: 1,
-                networks: seneschal::engine::network::Networks::default(),
-            }),
+            searcher: searcher_factory(EngineConfig::new(1 << 20, 1)),
             timing: Timing {
                 silence: Duration::from_millis(1_500),
                 line_deadline: Duration::from_millis(2_500),

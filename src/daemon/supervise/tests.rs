@@ -38,11 +38,7 @@ fn account(root: &mut Root, commands: mpsc::Sender<AccountCommand>) -> AccountNa
         "main",
         secrecy::SecretString::from("token".to_owned()),
     );
-    let engine = EngineConfig {
-        networks: crate::engine::network::Networks::default(),
-        hash_bytes: 1 << 20,
-        threads: 1,
-    };
+    let engine = EngineConfig::new(1 << 20, 1);
     let pool = Pool::new(PoolConfig::default(), searcher_factory(engine)).expect("threads");
     let shared = GameShared {
         account: name.clone(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::engine::EngineConfig;
+use crate::engine::book::Books;
 use crate::engine::network::Networks;
 use crate::engine::strength;
 use crate::rules::{CastlingMode, Variant};
@@ -94,6 +95,9 @@ pub enum OptionError {
     /// A network was refused.
     #[error("EvalFile: {0}")]
     EvalFile(String),
+    /// An opening book was refused.
+    #[error("BookFile: {0}")]
+    BookFile(String),
 }
 
 /// What has to be done after an option was set.
@@ -118,6 +122,9 @@ pub struct Options {
     pub castling_mode: CastlingMode,
     /// Threads and memory.
     pub engine: EngineConfig,
+    /// The books that are used if the GUI wants us to use our own.
+    book_file: Books,
+    own_book: bool,
     /// Number of lines to show.
     pub multi_pv: usize,
     /// Time lost between us and the GUI for each move.
@@ -132,11 +139,9 @@ impl Default for Options {
         Options {
             variant: Variant::Chess,
             castling_mode: CastlingMode::Standard,
-            engine: EngineConfig {
-                hash_bytes: mib(HASH_MIB.default),
-                threads: to_usize(THREADS.default),
-                networks: Networks::default(),
-            },
+            engine: EngineConfig::new(mib(HASH_MIB.default), to_usize(THREADS.default)),
+            book_file: Books::default(),
+            own_book: false,
             multi_pv: to_usize(MULTI_PV.default),
             overhead: Duration::from_millis(OVERHEAD_MS.default),
             elo: None,
@@ -164,6 +169,8 @@ impl Options {
             ELO.declaration(),
             "option name UCI_AnalyseMode type check default false".into(),
             "option name EvalFile type string default <embedded>".into(),
+            "option name OwnBook type check default false".into(),
+            "option name BookFile type string default <embedded>".into(),
             "option name Clear Hash type button".into(),
         ]
     }
@@ -197,6 +204,15 @@ impl Options {
                     .map_err(|error| OptionError::EvalFile(with_causes(&error)))?;
                 Ok(Change::Engine)
             }
+            "ownbook" => {
+                self.own_book = parse_bool("OwnBook", value)?;
+                Ok(self.use_books())
+            }
+            "bookfile" => {
+                self.book_file = Books::parse(value)
+                    .map_err(|error| OptionError::BookFile(with_causes(&error)))?;
+                Ok(self.use_books())
+            }
             "multipv" => {
                 self.multi_pv = to_usize(MULTI_PV.parse(value)?);
                 Ok(Change::Noted)
@@ -222,6 +238,15 @@ impl Options {
             "clear hash" => Ok(Change::ClearHash),
             _ => Err(OptionError::Unknown(name.to_owned())),
         }
+    }
+
+    fn use_books(&mut self) -> Change {
+        self.engine.books = if self.own_book {
+            self.book_file.clone()
+        } else {
+            Books::none()
+        };
+        Change::Engine
     }
 
     fn set_variant(&mut self, value: &str) -> Result<Change, OptionError> {
@@ -310,6 +335,8 @@ mod tests {
             ("UCI_Variant", "xiangqi"),
             ("Contempt", "3"),
             ("EvalFile", "/nonexistent/net"),
+            ("BookFile", "/nonexistent/book"),
+            ("OwnBook", "perhaps"),
         ] {
             assert!(options.set(name, Some(value)).is_err(), "{name} {value}");
         }

@@ -237,7 +237,7 @@ impl Desk {
         let tiny = EngineConfig {
             hash_bytes: 1 << 20,
             threads: 1,
-            networks: self.config.networks.clone(),
+            ..self.config.clone()
         };
         self.searcher = (self.new_searcher)(&tiny);
         self.searcher = (self.new_searcher)(&self.config);
