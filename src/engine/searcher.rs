@@ -32,6 +32,9 @@ pub trait Searcher: Send {
     /// game, but keep what is shared with other searchers.
     fn switch_game(&mut self) {}
 
+    /// The next search will be about this position or one of the same variant: make ready what takes time.
+    fn expect(&mut self, _position: &Position) {}
+
     /// The evaluation of a position in words, for people; `None`: this searcher has none to show.
     fn explain(&self, _position: &Position) -> Option<String> {
         None

@@ -84,6 +84,12 @@ impl Searcher for BookPlayer {
         self.inner.switch_game();
     }
 
+    fn expect(&mut self, position: &Position) {
+        // Reads the embedded books, which is done once.
+        drop(self.books.get(position.variant()));
+        self.inner.expect(position);
+    }
+
     fn explain(&self, position: &Position) -> Option<String> {
         self.inner.explain(position)
     }

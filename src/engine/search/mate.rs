@@ -18,6 +18,8 @@ const INFINITE: u32 = u32::MAX / 4;
 const ENTRIES: usize = 1 << 18;
 /// Longest line, in plies.
 const MAX_DEPTH: usize = 64;
+/// Positions after which the clock is looked at.
+const LOOK: u64 = 256;
 /// Positions looked at when the length of a proved mate is taken.
 const LENGTH_BUDGET: usize = 20_000;
 
@@ -124,7 +126,7 @@ impl Solver {
         stop: &StopFlag,
     ) -> (Option<u32>, u64) {
         self.begin(budget, stop);
-        self.look_at = 1024;
+        self.look_at = LOOK;
         let numbers = self.search(pos, true, INFINITE, INFINITE, 0);
         ((numbers.proof == 0).then_some(numbers.length), self.nodes)
     }
@@ -140,7 +142,7 @@ impl Solver {
     /// Whether the budget is used up or the search was told to stop.
     fn is_over(&mut self) -> bool {
         if self.nodes >= self.look_at {
-            self.look_at = self.nodes + 1024;
+            self.look_at = self.nodes + LOOK;
             if self.stop.should_stop() {
                 self.limit = 0;
             }

@@ -97,14 +97,37 @@ impl AlphaBeta {
         stop: &StopFlag,
         on_info: &mut dyn FnMut(&SearchInfo),
     ) -> SearchReport {
-        let shared = Arc::new(Shared {
+        let shared = self.shared(limits, stop);
+        self.table.age();
+        let mut workers = self.take_workers(&shared, pos);
+        for worker in &mut workers {
+            worker.prepare(Arc::clone(&shared), pos, history.keys());
+            worker.set_root_moves(&limits.search_moves);
+        }
+        let report = search_with(&mut workers, &shared, history, limits, on_info);
+        self.workers = Some((R::VARIANT, Box::new(workers)));
+        report
+    }
+
+    /// Makes the workers of a variant before the first search needs them: that takes as long as a move of bullet.
+    fn make_workers<R: Rules>(&mut self, pos: &Pos<R>) {
+        let shared = self.shared(&SearchLimits::default(), &StopFlag::new());
+        let workers = self.take_workers(&shared, pos);
+        self.workers = Some((R::VARIANT, Box::new(workers)));
+    }
+
+    fn shared(&self, limits: &SearchLimits, stop: &StopFlag) -> Arc<Shared> {
+        Arc::new(Shared {
             table: Arc::clone(&self.table),
             stop: stop.clone(),
             done: AtomicBool::new(false),
             nodes: AtomicU64::new(0),
             node_limit: limits.nodes.unwrap_or(u64::MAX).max(1),
-        });
-        self.table.age();
+        })
+    }
+
+    /// The workers of a variant: those of the last search if it was about the same, else new ones.
+    fn take_workers<R: Rules>(&mut self, shared: &Arc<Shared>, pos: &Pos<R>) -> Vec<Worker<R>> {
         let mut workers = match self.workers.take() {
             Some((variant, any)) if variant == R::VARIANT => any
                 .downcast::<Vec<Worker<R>>>()
@@ -113,7 +136,7 @@ impl AlphaBeta {
         };
         workers.truncate(self.threads);
         while workers.len() < self.threads {
-            let mut worker = Worker::new(Arc::clone(&shared), pos);
+            let mut worker = Worker::new(Arc::clone(shared), pos);
             worker.network = self
                 .networks
                 .get(R::VARIANT)
@@ -129,12 +152,8 @@ impl AlphaBeta {
             if let Some(weights) = self.weights {
                 worker.weights = weights;
             }
-            worker.prepare(Arc::clone(&shared), pos, history.keys());
-            worker.set_root_moves(&limits.search_moves);
         }
-        let report = search_with(&mut workers, &shared, history, limits, on_info);
-        self.workers = Some((R::VARIANT, Box::new(workers)));
-        report
+        workers
     }
 }
 
@@ -239,6 +258,10 @@ impl Searcher for AlphaBeta {
         self.forget_game();
     }
 
+    fn expect(&mut self, position: &Position) {
+        self.dispatch_expected(position);
+    }
+
     fn switch_game(&mut self) {
         if let Some((variant, any)) = &mut self.workers {
             clear_workers(*variant, any.as_mut());
@@ -265,6 +288,10 @@ impl AlphaBeta {
     ) -> SearchReport {
         with_pos!(history.position().any(), pos => self.run(pos, history, limits, stop, on_info))
     }
+
+    fn dispatch_expected(&mut self, position: &Position) {
+        with_pos!(position.any(), pos => self.make_workers(pos));
+    }
 }
 
 #[cfg(any(not(debug_assertions), feature = "every-variant"))]
@@ -288,6 +315,15 @@ impl AlphaBeta {
             _ => {
                 super::material::MaterialSearcher::default().search(history, limits, stop, on_info)
             }
+        }
+    }
+
+    fn dispatch_expected(&mut self, position: &Position) {
+        use crate::rules::AnyPos;
+        match position.any() {
+            AnyPos::Crazyhouse(pos) => self.make_workers(pos),
+            AnyPos::Capablanca(pos) => self.make_workers(pos),
+            _ => {}
         }
     }
 }

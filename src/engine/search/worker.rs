@@ -72,7 +72,7 @@ pub struct Shared {
     pub stop: StopFlag,
     /// The main thread has ended: helpers end too.
     pub done: AtomicBool,
-    /// Nodes of all threads, updated every thousand.
+    /// Nodes of all threads, updated every few hundred.
     pub nodes: AtomicU64,
     /// Bound on nodes; `u64::MAX` for none.
     pub node_limit: u64,
@@ -135,6 +135,8 @@ impl<R: Rules> std::fmt::Debug for Worker<R> {
     }
 }
 
+/// Nodes after which flags and clocks are looked at: a quarter of a millisecond.
+const LOOK: u64 = 256;
 const SEEN: usize = 1 << 14;
 const REDUCTION_MOVES: usize = 256;
 const REDUCTION_DEPTHS: usize = 64;
@@ -368,7 +370,7 @@ impl<R: Rules> Worker<R> {
     /// Looks whether the search must end.
     #[inline(always)]
     pub fn check_stop(&mut self) -> bool {
-        if self.nodes >= self.counted + 1024 || self.nodes >= self.shared.node_limit {
+        if self.nodes >= self.counted + LOOK || self.nodes >= self.shared.node_limit {
             self.flush_nodes();
         }
         self.stopped

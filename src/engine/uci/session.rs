@@ -124,10 +124,14 @@ impl Session {
         self.output.line("uciok");
     }
 
-    /// While a search runs the answer comes at once; otherwise when all options are in force.
+    /// While a search runs the answer comes at once; otherwise when all options are in force and a new game is made ready.
     fn say_ready(&mut self) -> Result<(), Gone> {
-        if self.thinker.is_idle() {
+        if !self.thinker.is_thinking() {
             self.configure()?;
+            if let Some(history) = &self.history {
+                let position = Box::new(history.position().clone());
+                self.thinker.send(Job::Expect(position))?;
+            }
             self.thinker.send(Job::Sync)
         } else {
             self.output.line("readyok");

@@ -271,6 +271,58 @@ fn clocks_are_obeyed() {
     }
 }
 
+/// Takes its time to forget a game.
+struct SlowToForget(MaterialSearcher);
+
+impl Searcher for SlowToForget {
+    fn search(
+        &mut self,
+        history: &History,
+        limits: &SearchLimits,
+        stop: &StopFlag,
+        on_info: &mut dyn FnMut(&SearchInfo),
+    ) -> SearchReport {
+        self.0.search(history, limits, stop, on_info)
+    }
+
+    fn new_game(&mut self) {
+        let (_sender, nothing) = sync_channel::<()>(1);
+        let waited = nothing.recv_timeout(Duration::from_millis(300));
+        assert!(waited.is_err());
+    }
+}
+
+#[test]
+fn readiness_waits_for_a_new_game_so_that_its_first_move_does_not() {
+    let mut gui = Gui::new(Arc::new(|_| {
+        Box::new(SlowToForget(MaterialSearcher::default()))
+    }));
+    gui.ask("isready", "readyok");
+    gui.say("ucinewgame");
+    let begun = Instant::now();
+    gui.ask("isready", "readyok");
+    assert!(begun.elapsed() >= Duration::from_millis(250));
+}
+
+#[test]
+fn games_are_played_from_the_own_book_when_the_gui_wants_it() {
+    let mut gui = Gui::new(Arc::new(crate::engine::new_searcher));
+    gui.say("setoption name Hash value 1");
+    gui.say("setoption name UCI_Variant value crazyhouse");
+    let nodes = |lines: &[String]| {
+        let searched = lines.iter().rev().find(|line| line.contains(" nodes "));
+        searched.is_some_and(|line| !line.contains(" nodes 0 "))
+    };
+    for (own_book, searches) in [("false", true), ("true", false)] {
+        gui.say(&format!("setoption name OwnBook value {own_book}"));
+        gui.say("position startpos");
+        let lines = gui.ask("go wtime 2000 btime 2000", "bestmove");
+        assert_eq!(nodes(&lines), searches, "{own_book}: {lines:?}");
+    }
+    let lines = gui.ask("go nodes 500", "bestmove");
+    assert!(nodes(&lines), "who asks for nodes gets a search: {lines:?}");
+}
+
 #[test]
 fn perft_divides() {
     let mut gui = Gui::with_material();

@@ -72,9 +72,29 @@ pub(super) enum Job {
     /// At this depth, or the usual one.
     Bench(Option<u32>),
     NewGame,
+    /// Searches of this position's variant will follow.
+    Expect(Box<Position>),
     Configure(EngineConfig),
     /// Say `readyok` when everything before is done.
     Sync,
+}
+
+impl Job {
+    /// Whether it goes on until the GUI stops it or its limits do. Whoever asks for readiness meanwhile is answered at once;
+    /// everything else has to be done first, or the next move would wait for it on its own clock.
+    const fn is_long(&self) -> bool {
+        matches!(
+            self,
+            Self::Search { .. } | Self::Perft { .. } | Self::Bench(_)
+        )
+    }
+}
+
+/// Jobs sent and not yet done.
+#[derive(Default)]
+struct Pending {
+    all: u32,
+    long: u32,
 }
 
 /// The front's end of the search thread.
@@ -84,8 +104,7 @@ pub(super) struct Thinker {
 }
 
 struct Shared {
-    /// Jobs sent and not yet done.
-    pending: Mutex<u32>,
+    pending: Mutex<Pending>,
     /// `pending` fell, or a search that holds its answer back may give it.
     changed: Condvar,
 }
@@ -105,7 +124,7 @@ impl Thinker {
         // The front waits for idleness before each search; what else is queued is a few jobs.
         let (jobs, receiver) = sync_channel(16);
         let shared = Arc::new(Shared {
-            pending: Mutex::new(0),
+            pending: Mutex::default(),
             changed: Condvar::new(),
         });
         let for_thread = Arc::clone(&shared);
@@ -126,7 +145,10 @@ impl Thinker {
     }
 
     pub(super) fn send(&self, job: Job) -> Result<(), Gone> {
-        *self.pending() += 1;
+        let mut pending = self.pending();
+        pending.all += 1;
+        pending.long += u32::from(job.is_long());
+        drop(pending);
         self.jobs.send(job).map_err(|_| Gone)
     }
 
@@ -134,7 +156,7 @@ impl Thinker {
     pub(super) fn wait_idle(&self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
         let mut pending = self.pending();
-        while *pending > 0 {
+        while pending.all > 0 {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
@@ -150,7 +172,12 @@ impl Thinker {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        *self.pending() == 0
+        self.pending().all == 0
+    }
+
+    /// Whether a search, a count or a bench runs or waits.
+    pub(super) fn is_thinking(&self) -> bool {
+        self.pending().long > 0
     }
 
     /// Tells a search that holds its answer back that its flag has changed.
@@ -159,7 +186,7 @@ impl Thinker {
         self.shared.changed.notify_all();
     }
 
-    fn pending(&self) -> std::sync::MutexGuard<'_, u32> {
+    fn pending(&self) -> std::sync::MutexGuard<'_, Pending> {
         self.shared
             .pending
             .lock()
@@ -179,13 +206,15 @@ struct Desk {
 impl Desk {
     fn work(&mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
+            let is_long = job.is_long();
             self.attend(job);
             let mut pending = self
                 .shared
                 .pending
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            *pending = pending.saturating_sub(1);
+            pending.all = pending.all.saturating_sub(1);
+            pending.long = pending.long.saturating_sub(u32::from(is_long));
             self.shared.changed.notify_all();
         }
     }
@@ -211,6 +240,7 @@ impl Desk {
             }
             Job::Bench(depth) => self.bench(depth),
             Job::NewGame => self.searcher.new_game(),
+            Job::Expect(position) => self.searcher.expect(&position),
             Job::Configure(config) => {
                 self.config = config;
                 self.renew();
