@@ -1,3 +1,5 @@
+//! Books: their text, their values, their growth, and when they are played from.
+
 use super::grow::{Growth, grow};
 use super::*;
 use crate::engine::limits::{ClockLimits, SearchLimits};
