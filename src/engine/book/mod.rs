@@ -1,6 +1,6 @@
 //! Opening books grown by the engine's own search, one a variant: a bot that always answers alike is learnt by heart.
 //!
-//! A book is a list of positions with the moves that the search likes there and their scores ([`file`]). [`grow`] makes
+//! A book is a list of positions with the moves that the search likes there and their scores ([`mod@file`]). [`grow`] makes
 //! one by visiting the positions that good moves lead to soonest. In play ([`player`]) the scores of later positions
 //! count for earlier ones, and one of the moves that are nearly as good as the best is drawn by lot.
 
