@@ -33,6 +33,16 @@ pub enum BookError {
         /// The line.
         line: String,
     },
+    /// A book of one variant where that of another was wanted.
+    #[error("the opening book {} is for {}, not for {}", path.display(), found.uci_name(), wanted.uci_name())]
+    OtherVariant {
+        /// Its path.
+        path: PathBuf,
+        /// What it is for.
+        found: Variant,
+        /// What was asked for.
+        wanted: Variant,
+    },
     /// A line says something impossible.
     #[error("{name}, line {number}: {problem} in {line:?}")]
     Line {

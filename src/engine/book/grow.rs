@@ -70,6 +70,10 @@ pub fn grow(
                 break;
             }
             let moves = look(growth, &history, searcher, stop);
+            if stop.should_stop() {
+                // What a search says that was cut off is not worth keeping.
+                break;
+            }
             if moves.is_empty() {
                 continue;
             }
@@ -108,7 +112,9 @@ fn open(variant: Variant, path: &Path) -> Result<Book, BookError> {
         // A run that was killed may have left half a line.
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         if whole > 0 && whole < text.len() {
-            std::fs::write(path, &text[..whole]).map_err(failed)?;
+            let file = OpenOptions::new().write(true).open(path);
+            file.and_then(|file| file.set_len(whole as u64))
+                .map_err(failed)?;
         }
     } else {
         let header = Book::header(variant);
@@ -118,9 +124,10 @@ fn open(variant: Variant, path: &Path) -> Result<Book, BookError> {
     if book.variant() == variant {
         Ok(book)
     } else {
-        Err(BookError::Header {
-            name: path.display().to_string(),
-            line: Book::header(book.variant()),
+        Err(BookError::OtherVariant {
+            path: path.to_owned(),
+            found: book.variant(),
+            wanted: variant,
         })
     }
 }

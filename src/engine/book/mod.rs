@@ -96,22 +96,21 @@ impl Book {
     fn carry_values(&mut self) {
         let mut best: HashMap<u64, i32> = HashMap::new();
         for _ in 0..SWEEPS {
-            let mut changed = false;
+            // A sweep reads only what the one before it left, so that the order of the map does not matter where moves
+            // lead in a circle.
+            let mut next = HashMap::new();
             for (key, candidates) in &mut self.entries {
                 for candidate in candidates.iter_mut() {
                     candidate.value = best
                         .get(&candidate.child)
                         .map_or(candidate.score, |value| -value);
                 }
-                let value = candidates.iter().map(|c| c.value).max();
-                changed |= value != best.get(key).copied();
-                if let Some(value) = value {
-                    best.insert(*key, value);
-                }
+                next.extend(candidates.iter().map(|c| c.value).max().map(|v| (*key, v)));
             }
-            if !changed {
+            if next == best {
                 break;
             }
+            best = next;
         }
     }
 
