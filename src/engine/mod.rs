@@ -10,6 +10,7 @@ mod fallback;
 pub mod limits;
 pub mod material;
 pub mod network;
+pub mod own;
 pub mod pool;
 pub mod report;
 pub mod score;

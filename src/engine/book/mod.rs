@@ -15,6 +15,7 @@ use std::sync::{Arc, LazyLock};
 pub use file::BookError;
 pub use player::BookPlayer;
 
+use super::own::{Choice, Owned};
 use crate::rules::starts::SplitMix64;
 use crate::rules::{Move, Position, Variant};
 
@@ -132,69 +133,25 @@ impl Book {
     }
 }
 
-/// Which books are used: the program's own, unless replaced or switched off.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Books {
-    replaced: Vec<Arc<Book>>,
-    without_own: bool,
-}
+/// Which books games are played from.
+pub type Books = Choice<Book>;
 
-impl Books {
-    /// None at all.
-    #[must_use]
-    pub const fn none() -> Self {
-        Self {
-            replaced: Vec::new(),
-            without_own: true,
-        }
+impl Owned for Book {
+    type Error = BookError;
+
+    fn variant(&self) -> Variant {
+        self.variant
     }
 
-    /// Whether no variant has a book.
-    #[must_use]
-    pub fn is_none(&self) -> bool {
-        self.without_own && self.replaced.is_empty()
+    fn load(path: &Path) -> Result<Self, BookError> {
+        Self::load(path)
     }
 
-    /// Uses a book for its variant, in place of any other.
-    #[must_use]
-    pub fn with(mut self, book: Arc<Book>) -> Self {
-        self.replaced
-            .retain(|other| other.variant() != book.variant());
-        self.replaced.push(book);
-        self
-    }
-
-    /// Reads the text form: `<embedded>` or nothing for the program's own, `<none>` for none, or files with `;` between
-    /// them, which replace the program's own for their variants.
-    ///
-    /// # Errors
-    /// If a file cannot be read or is refused.
-    pub fn parse(text: &str) -> Result<Self, BookError> {
-        let mut books = Self::default();
-        match text.trim() {
-            "" | "<embedded>" => {}
-            "<none>" | "none" => return Ok(Self::none()),
-            files => {
-                for file in files.split(';').map(str::trim).filter(|f| !f.is_empty()) {
-                    books = books.with(Arc::new(Book::load(Path::new(file))?));
-                }
-            }
-        }
-        Ok(books)
-    }
-
-    /// The book of a variant.
-    #[must_use]
-    pub fn get(&self, variant: Variant) -> Option<Arc<Book>> {
-        let replaced = self.replaced.iter().find(|book| book.variant() == variant);
-        match replaced {
-            Some(book) => Some(Arc::clone(book)),
-            None if self.without_own => None,
-            None => EMBEDDED
-                .iter()
-                .find(|book| book.variant() == variant)
-                .cloned(),
-        }
+    fn embedded(variant: Variant) -> Option<Arc<Self>> {
+        EMBEDDED
+            .iter()
+            .find(|book| book.variant == variant)
+            .cloned()
     }
 }
 

@@ -17,81 +17,27 @@ pub use embedded::embedded;
 pub use file::{Network, NetworkError};
 pub use state::NetworkState;
 
+use super::own::{Choice, Owned};
 use crate::rules::Variant;
 
-/// Which networks are used: the program's own, unless replaced or switched off.
-#[derive(Clone, Debug, Default)]
-pub struct Networks {
-    replaced: Vec<Arc<Network>>,
-    without_own: bool,
-}
+/// Which networks evaluate; a variant without one has the hand-written evaluation.
+pub type Networks = Choice<Network>;
 
-impl Networks {
-    /// None at all: the hand-written evaluation for every variant.
-    #[must_use]
-    pub const fn none() -> Self {
-        Self {
-            replaced: Vec::new(),
-            without_own: true,
-        }
+impl Owned for Network {
+    type Error = NetworkError;
+
+    fn variant(&self) -> Variant {
+        self.variant()
     }
 
-    /// Uses a network for its variant, in place of any other.
-    #[must_use]
-    pub fn with(mut self, network: Arc<Network>) -> Self {
-        self.replaced
-            .retain(|other| other.variant() != network.variant());
-        self.replaced.push(network);
-        self
+    fn load(path: &Path) -> Result<Self, NetworkError> {
+        Self::load(path)
     }
 
-    /// Reads the text form: `<embedded>` or nothing for the program's own, `<none>` for none, or files with `;` between
-    /// them, which replace the program's own for their variants.
-    ///
-    /// # Errors
-    /// If a file cannot be read or is refused.
-    pub fn parse(text: &str) -> Result<Self, NetworkError> {
-        let mut networks = Self::default();
-        match text.trim() {
-            "" | "<embedded>" => {}
-            "<none>" | "none" => return Ok(Self::none()),
-            files => {
-                for file in files.split(';').map(str::trim).filter(|f| !f.is_empty()) {
-                    networks = networks.with(Arc::new(Network::load(Path::new(file))?));
-                }
-            }
-        }
-        Ok(networks)
-    }
-
-    /// The network of a variant; `None`: the hand-written evaluation.
-    #[must_use]
-    pub fn get(&self, variant: Variant) -> Option<Arc<Network>> {
-        self.replaced
-            .iter()
-            .find(|network| network.variant() == variant)
-            .cloned()
-            .or_else(|| {
-                if self.without_own {
-                    None
-                } else {
-                    embedded(variant)
-                }
-            })
+    fn embedded(variant: Variant) -> Option<Arc<Self>> {
+        embedded(variant)
     }
 }
-
-impl PartialEq for Networks {
-    fn eq(&self, other: &Self) -> bool {
-        let hash = |variant| (self.get(variant), other.get(variant));
-        Variant::ALL.into_iter().all(|variant| {
-            let (mine, theirs) = hash(variant);
-            mine.map(|network| network.hash()) == theirs.map(|network| network.hash())
-        })
-    }
-}
-
-impl Eq for Networks {}
 
 #[cfg(test)]
 mod tests {
