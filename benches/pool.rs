@@ -1,17 +1,23 @@
 //! The search pool under load: 64 games of all speeds on two threads.
 //!
-//! Run with `cargo bench --bench pool`, optionally followed by `-- SECONDS` for the length of the
-//! mixed load. Prints for each class of games how long moves took and how they lay to their
-//! bounds, and fails if a move was late that one thread alone could have made in time.
+//! Run with `cargo bench --bench pool`, optionally followed by `-- SECONDS GAMES` for the length of
+//! the mixed load and the number of games of self-play. Prints for each class of games how long
+//! moves took and how they lay to their bounds, and fails if a move was late that one thread alone
+//! could have made in time.
 //!
 //! *Late* means: after the time that the clock left (`remaining - overhead`). *One thread alone*
 //! is a simulation over the same submissions: it always serves the search with the earliest bound,
 //! and each search needs the pool's slice. The latest moment of the time plan lies before the late
 //! point; how answers lay to it is shown too.
+//!
+//! The games of self-play over all variants begin with random moves and have 10 ms a move, with two
+//! searches for every thread; what counts there is the fixed time itself, and an illegal move, a
+//! panic or a search that never comes back ends the benchmark.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,6 +33,14 @@ use seneschal::rules::{History, Position, Variant};
 const GAMES: u64 = 64;
 const THREADS: usize = 2;
 const OVERHEAD: Duration = Duration::from_millis(30);
+/// Games of self-play at the same time: two searches for every thread.
+const SELF_PLAY_AT_ONCE: usize = 2 * THREADS;
+/// Time of a move in self-play.
+const SELF_PLAY_MOVE: Duration = ms(10);
+/// Part of it that is kept for the answer's way.
+const SELF_PLAY_OVERHEAD: Duration = ms(3);
+/// A game of self-play ends as a draw after so many half-moves.
+const SELF_PLAY_PLIES_MAX: usize = 600;
 
 /// A kind of game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,15 +97,15 @@ struct Sample {
 }
 
 fn main() -> ExitCode {
-    let seconds = std::env::args()
-        .filter_map(|argument| argument.parse::<f64>().ok())
-        .next()
-        .unwrap_or(20.0);
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse::<f64>().ok());
+    let seconds = numbers.next().unwrap_or(20.0);
+    let n_games = numbers.next().unwrap_or(120.0) as u64;
     println!("{GAMES} games on {THREADS} search threads");
     let mut late = 0;
     late += report("mixed load", &mixed_load(Duration::from_secs_f64(seconds)));
     late += report("burst: all 64 with 1 s left", &burst(ms(1_000), 64));
     late += report("burst: all 64 with 0.8 s left, again and again", &bursts(5));
+    self_play(n_games);
     if late > 0 {
         println!("FAILED: {late} moves late that one thread alone could have made in time");
         return ExitCode::FAILURE;
@@ -241,6 +255,99 @@ fn together(pool: &Arc<Pool>, remaining: Duration, games: u64, origin: Instant) 
         .filter_map(|game| game.join().expect("no game panics"))
         .map(|(_, sample)| sample)
         .collect()
+}
+
+/// Games of all variants in turn against themselves. Prints how long their moves took.
+fn self_play(n_games: u64) {
+    let pool = new_pool();
+    let next = AtomicU64::new(0);
+    let played: Vec<SelfPlay> = thread::scope(|scope| {
+        let players: Vec<_> = (0..SELF_PLAY_AT_ONCE)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut all = SelfPlay::default();
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= n_games {
+                            return all;
+                        }
+                        all.play(&pool, number);
+                    }
+                })
+            })
+            .collect();
+        players
+            .into_iter()
+            .map(|player| player.join().expect("no game panics"))
+            .collect()
+    });
+    println!("{:?}", pool.stats());
+    let took = sorted(played.iter().flat_map(|all| all.took_ms.iter().copied()));
+    let n_fallbacks: usize = played.iter().map(|all| all.n_fallbacks).sum();
+    let n_too_long: usize = played.iter().map(|all| all.n_too_long).sum();
+    println!(
+        "\nself-play: {n_games} games, {SELF_PLAY_AT_ONCE} at once, {} moves of {} ms: \
+         {n_fallbacks} without a search, {n_too_long} games too long",
+        took.len(),
+        SELF_PLAY_MOVE.as_millis()
+    );
+    let limit = SELF_PLAY_MOVE.as_secs_f64() * 1e3;
+    let beyond = |ms: f64| took.iter().filter(|&&t| t > limit + ms).count();
+    println!(
+        "took ms: p50 {:.1}, p99 {:.1}, p99.9 {:.1}, max {:.1}; late {}, by more than 5 ms {}, by more than 10 ms {}",
+        quantile(&took, 0.5),
+        quantile(&took, 0.99),
+        quantile(&took, 0.999),
+        quantile(&took, 1.0),
+        beyond(0.0),
+        beyond(5.0),
+        beyond(10.0),
+    );
+}
+
+/// What the games of self-play of one thread have shown.
+#[derive(Default)]
+struct SelfPlay {
+    took_ms: Vec<f64>,
+    n_fallbacks: usize,
+    n_too_long: usize,
+}
+
+impl SelfPlay {
+    fn play(&mut self, pool: &Pool, number: u64) {
+        let variant = Variant::ALL[number as usize % Variant::ALL.len()];
+        let mut random = SplitMix64::new(number);
+        let mut history = History::new(Position::start(variant));
+        for _ in 0..8 {
+            let moves = history.position().legal_moves();
+            if history.position().ending().is_some() || moves.is_empty() {
+                return;
+            }
+            history.play_unchecked(moves[random.below(moves.len() as u32) as usize]);
+        }
+        while history.position().ending().is_none() && history.repetitions() < 3 {
+            if history.moves().len() >= SELF_PLAY_PLIES_MAX {
+                self.n_too_long += 1;
+                return;
+            }
+            let submitted = Instant::now();
+            let request = SearchRequest {
+                id: 0,
+                game: number,
+                history: history.clone(),
+                limits: SearchLimits {
+                    overhead: SELF_PLAY_OVERHEAD,
+                    ..SearchLimits::move_time(SELF_PLAY_MOVE)
+                },
+            };
+            let report = pool.submit(request).expect("the queue has room").wait();
+            self.took_ms.push(1e3 * submitted.elapsed().as_secs_f64());
+            self.n_fallbacks += usize::from(report.origin == ReportOrigin::Fallback);
+            history
+                .play(report.best)
+                .expect("the pool answers legal moves");
+        }
+    }
 }
 
 fn take(samples: &Mutex<Vec<Sample>>) -> Vec<Sample> {
