@@ -11,7 +11,7 @@ use crate::engine::limits::{ClockLimits, SearchLimits};
 use crate::engine::score::Score;
 use crate::engine::stop::StopFlag;
 use crate::engine::strength;
-use crate::rules::{Color, History, Position};
+use crate::rules::{Color, FenError, History, Position, PositionError};
 
 /// A stopped search ends within milliseconds; one that takes longer than this is broken.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -168,10 +168,20 @@ impl Session {
             castling_mode,
             ..
         } = self.options;
-        let start = match fen {
-            Some(fen) => Position::from_fen(variant, castling_mode, fen),
-            None => Position::from_fen(variant, castling_mode, variant.start_fen()),
-        };
+        let fen = fen.unwrap_or(variant.start_fen());
+        let start = Position::from_fen(variant, castling_mode, fen).or_else(|error| {
+            // Some libraries leave the rights of the standard start in variants without castling;
+            // they say nothing there, and the game must not be lost for them.
+            let FenError::Position {
+                error: PositionError::CastlingForbidden { .. },
+                ..
+            } = error
+            else {
+                return Err(error);
+            };
+            self.remark(&format!("castling rights mean nothing here: {error}"));
+            Position::from_fen(variant, castling_mode, &without_castling(fen))
+        });
         let start = match start {
             Ok(start) => start,
             Err(error) => {
@@ -330,4 +340,13 @@ impl Session {
             self.output.line(&line);
         }
     }
+}
+
+/// The FEN with no castling rights: its third field.
+fn without_castling(fen: &str) -> String {
+    let fields = fen.split_whitespace().enumerate();
+    let changed: Vec<&str> = fields
+        .map(|(index, field)| if index == 2 { "-" } else { field })
+        .collect();
+    changed.join(" ")
 }

@@ -206,6 +206,32 @@ fn a_refused_position_is_not_searched() {
     assert_ne!(best_of(&gui.ask("go depth 1", "bestmove")), "(none)");
 }
 
+/// As a Python library writes the start of Suicide.
+#[test]
+fn castling_rights_where_nobody_castles_are_left_out_and_said() {
+    let mut gui = Gui::with_material();
+    gui.say("setoption name UCI_Variant value suicide");
+    let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    let remarks = gui.remarks(&format!("position fen {fen} moves e2e3"));
+    assert!(
+        remarks[0].starts_with("info string castling rights mean nothing here"),
+        "{remarks:?}"
+    );
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    let lines = gui.ask("d", "Legal moves");
+    assert!(
+        lines.iter().any(|line| line.contains(" b - - 0 1")),
+        "{lines:?}"
+    );
+    assert_ne!(best_of(&gui.ask("go depth 1", "bestmove")), "(none)");
+    // Another fault beside the rights is still one.
+    let remarks = gui.remarks("position fen rnbqkbnr/8/8/8/8/8/8/K8 w KQkq - 0 1");
+    assert!(
+        remarks[0].starts_with("info string position refused"),
+        "{remarks:?}"
+    );
+}
+
 #[test]
 fn finished_games_have_no_move() {
     let mut gui = Gui::with_material();
