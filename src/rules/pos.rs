@@ -4,6 +4,7 @@ use super::bits::Bits;
 use super::ending::Ending;
 use super::geometry::{Geometry, NONE, Tables};
 use super::hand::Hand;
+use super::moves::{Move, MoveList};
 use super::setup::CastlingStyle;
 use super::types::{Color, Piece, Role};
 use super::variants::Rules;
@@ -338,6 +339,15 @@ impl<R: Rules> Pos<R> {
     #[must_use]
     pub fn ended_by_rule(&self) -> Option<Ending> {
         if R::ENDS_BY_RULE { R::end(self) } else { None }
+    }
+
+    /// A move that wins at once by the variant's own rule, as [`Rules::winning_move`] says, unless the game is over.
+    #[must_use]
+    pub fn winning_move(&self, list: &mut MoveList) -> Option<Move> {
+        if self.ended_by_rule().is_some() {
+            return None;
+        }
+        R::winning_move(self, list)
     }
 
     /// The end of the game as far as this position alone tells: a rule of the variant, mate, stalemate.

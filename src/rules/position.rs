@@ -292,6 +292,13 @@ impl Position {
         with_pos!(&self.any, pos => pos.ended_by_rule())
     }
 
+    /// A move with which the side to move wins at once by the rule the variant turns on: the third check, a king in the
+    /// center or on the last rank. `None` in the other variants; says nothing about checkmate.
+    #[must_use]
+    pub fn winning_move(&self) -> Option<Move> {
+        with_pos!(&self.any, pos => pos.winning_move(&mut MoveList::new()))
+    }
+
     /// The end of the game as far as this position alone tells: a rule of the variant, mate, stalemate.
     #[must_use]
     pub fn ending(&self) -> Option<Ending> {

@@ -96,6 +96,9 @@ impl<R: Rules> Worker<R> {
             if alpha >= beta {
                 return alpha;
             }
+            if let Some(value) = self.wins_at_once(ply) {
+                return value;
+            }
         }
         let excluded = self.frames[ply].excluded;
         let key = self.pos(ply).key();
@@ -460,6 +463,10 @@ impl<R: Rules> Worker<R> {
         let pos = self.pos(node.ply);
         let params = &self.params;
         let depth = node.depth;
+        if R::CHECKS_TO_WIN > 0 && pos.gives_check(m, info) {
+            // A check is a third of the win, whatever it costs.
+            return depth <= 7 && !see_ge(pos, m, -params.check_loss * depth, &self.values);
+        }
         if quiet {
             if count > self.late_move_limit(depth, node.improving) {
                 picker.skip_quiets = true;

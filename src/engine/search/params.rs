@@ -76,7 +76,7 @@ params! {
     razoring = 240 in 0..800;
     /// First plies of quiescence that look at quiet checks and drops with check.
     check_plies = 1 in 0..4;
-    /// Material that a quiet check may cost in quiescence and still be tried (drop games).
+    /// Material that a quiet check may cost in quiescence and still be tried (drop games, three-check).
     check_loss = 240 in 0..800;
     /// Quiet evasions tried in quiescence before the rest is left out.
     evasions = 4 in 1..16;
@@ -160,6 +160,8 @@ impl Params {
                 reverse_futility: 110,
                 futility_base: 150,
                 futility_ply: 120,
+                check_loss: 480,
+                reduction_check: 2048,
                 ..base
             },
             _ => base,

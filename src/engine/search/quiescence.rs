@@ -6,6 +6,7 @@ use crate::engine::report::Bound;
 use crate::engine::see::{see_ge, value_on};
 use crate::engine::transposition::{Entry, NO_EVAL};
 use crate::rules::bits::Bits;
+use crate::rules::checks::CheckInfo;
 use crate::rules::generate::Kinds;
 use crate::rules::geometry::Geometry;
 use crate::rules::variants::Rules;
@@ -23,6 +24,9 @@ impl<R: Rules> Worker<R> {
         }
         self.seldepth = self.seldepth.max(ply);
         if let Some(value) = self.ended(ply) {
+            return value;
+        }
+        if let Some(value) = self.wins_at_once(ply) {
             return value;
         }
         let in_check = self.pos(ply).in_check();
@@ -185,6 +189,7 @@ impl<R: Rules> Worker<R> {
             }
         }
         let end = self.arena.len();
+        let info = self.pos(ply).check_info();
         let mut best = -INFINITE;
         let mut best_move = Move::NONE;
         let mut count = 0;
@@ -193,7 +198,8 @@ impl<R: Rules> Worker<R> {
             let pos = self.pos(ply);
             let quiet = is_quiet(pos, m);
             if best > -MATE_BOUND && stand > -MATE_BOUND && !R::ATOMIC {
-                if !quiet {
+                let loss = self.check_loss(ply, m, quiet, &info);
+                if !quiet && loss == 0 {
                     let gain = value_on(pos, m.to(), &self.values);
                     let optimistic = stand + self.params.quiescence_futility + gain;
                     if optimistic <= alpha && !m.is_promotion() {
@@ -201,8 +207,7 @@ impl<R: Rules> Worker<R> {
                         continue;
                     }
                 }
-                let threshold = if quiet { -self.quiet_check_loss() } else { 0 };
-                if !see_ge(pos, m, threshold, &self.values) {
+                if !see_ge(pos, m, -loss, &self.values) {
                     continue;
                 }
             } else if !quiet && !R::ATOMIC && !see_ge(pos, m, 0, &self.values) {
@@ -232,9 +237,23 @@ impl<R: Rules> Worker<R> {
         Some((best, best_move, count))
     }
 
-    /// Material that a quiet check may cost and still be tried.
-    const fn quiet_check_loss(&self) -> i32 {
-        if R::DROPS { self.params.check_loss } else { 0 }
+    /// Material that a move may cost and still be tried because it gives check.
+    #[inline(always)]
+    fn check_loss(&self, ply: usize, m: Move, quiet: bool, info: &CheckInfo<R>) -> i32 {
+        if R::CHECKS_TO_WIN > 0 && (quiet || self.pos(ply).gives_check(m, info)) {
+            let left = self.pos(ply).checks_left(self.pos(ply).turn());
+            // Fewer checks left, more to pay.
+            return if left <= 2 {
+                self.params.check_loss
+            } else {
+                self.params.check_loss / 2
+            };
+        }
+        if R::DROPS && quiet {
+            self.params.check_loss
+        } else {
+            0
+        }
     }
 
     fn score_noisy_from(&mut self, ply: usize, start: usize, table_move: Move) {
@@ -374,3 +393,46 @@ pub const fn allows_cutoff(bound: Bound, score: i32, alpha: i32, beta: i32) -> b
 }
 
 const _: () = assert!(mated_in(0) < -MATE_BOUND);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::engine::network::Networks;
+    use crate::engine::search::AlphaBeta;
+    use crate::engine::transposition::Table;
+    use crate::engine::{limits::SearchLimits, report::SearchInfo, stop::StopFlag};
+    use crate::rules::{AnyPos, CastlingMode, History, Position, Variant};
+
+    /// The move after one ply of search.
+    fn first_thought(variant: Variant, fen: &str) -> String {
+        let position = Position::from_fen(variant, CastlingMode::Standard, fen).unwrap();
+        let mut searcher =
+            AlphaBeta::new(Arc::new(Table::new(1 << 20)), 1).with_networks(Networks::none());
+        let history = History::new(position.clone());
+        let (limits, stop) = (SearchLimits::depth(1), StopFlag::new());
+        let mut quiet = |_: &SearchInfo| {};
+        // Debug builds search few variants through the front door.
+        let report = match history.position().any() {
+            AnyPos::ThreeCheck(pos) => searcher.run(pos, &history, &limits, &stop, &mut quiet),
+            AnyPos::KingOfTheHill(pos) => searcher.run(pos, &history, &limits, &stop, &mut quiet),
+            AnyPos::RacingKings(pos) => searcher.run(pos, &history, &limits, &stop, &mut quiet),
+            _ => panic!("{variant:?} has no goal"),
+        };
+        position.uci(report.best)
+    }
+
+    /// In each of them a piece hangs, but taking it allows a move that wins by the variant's rule and that no search of
+    /// captures and sound checks looks at.
+    #[test]
+    fn the_goal_in_one_move_is_seen_beyond_the_last_ply() {
+        // The third check costs the rook.
+        let fen = "3r2k1/5ppp/8/n7/8/5B2/5PPP/R5K1 w - - 3+1 0 1";
+        let best = first_thought(Variant::ThreeCheck, fen);
+        assert!(["a1e1", "a1f1"].contains(&best.as_str()), "{best}");
+        let fen = "q7/8/4k3/8/8/8/8/R5K1 w - - 0 1";
+        assert_eq!(first_thought(Variant::KingOfTheHill, fen), "a1a5");
+        let fen = "8/7k/8/8/8/2K5/8/Rq6 w - - 0 1";
+        assert_eq!(first_thought(Variant::RacingKings, fen), "a1a8");
+    }
+}

@@ -302,6 +302,15 @@ impl<R: Rules> Worker<R> {
         }
     }
 
+    /// Value of a win by the next move through the variant's own goal, be it a quiet move or one that loses the piece.
+    #[inline(always)]
+    pub fn wins_at_once(&mut self, ply: usize) -> Option<i32> {
+        let m = R::winning_move(&self.positions[ply], &mut self.scratch)?;
+        self.clear_pv(ply + 1);
+        self.extend_pv(ply, m);
+        Some(-mated_in(ply + 1))
+    }
+
     /// Value of a draw, wavering by a point so that different drawing lines are looked at.
     #[inline(always)]
     pub fn draw_value(&self) -> i32 {

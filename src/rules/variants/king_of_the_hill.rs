@@ -1,8 +1,9 @@
 //! King of the hill: a king in the center wins.
 
-use super::Rules;
+use super::{Rules, king_steps_to};
 use crate::rules::ending::{EndReason, Ending};
 use crate::rules::geometry::Board8;
+use crate::rules::moves::{Move, MoveList};
 use crate::rules::pos::Pos;
 use crate::rules::types::{Color, Role};
 use crate::rules::variant::Variant;
@@ -26,5 +27,10 @@ impl Rules for KingOfTheHill {
             .into_iter()
             .find(|&color| pos.pieces(color, Role::King) & HILL != 0)
             .map(|color| Ending::win(color, EndReason::KingInCenter))
+    }
+
+    #[inline(always)]
+    fn winning_move(pos: &Pos<Self>, list: &mut MoveList) -> Option<Move> {
+        king_steps_to(pos, HILL, list).next()
     }
 }

@@ -32,7 +32,8 @@ pub use suicide::Suicide;
 pub use three_check::ThreeCheck;
 
 use super::ending::{EndReason, Ending};
-use super::geometry::Geometry;
+use super::geometry::{Board8, Geometry};
+use super::moves::{Move, MoveList};
 use super::pos::Pos;
 use super::types::{Color, Role};
 use super::variant::Variant;
@@ -85,6 +86,14 @@ pub trait Rules: Copy + Clone + Debug + Default + Send + Sync + 'static {
         None
     }
 
+    /// A move with which the side to move wins at once by such a rule, where the whole game turns on it and the search
+    /// should not have to find it: the third check, the king's last step. `list` is room for moves. Not asked where the
+    /// game is over.
+    #[inline(always)]
+    fn winning_move(_pos: &Pos<Self>, _list: &mut MoveList) -> Option<Move> {
+        None
+    }
+
     /// What it means that `pos.turn()` has no legal move.
     fn no_moves(pos: &Pos<Self>) -> Ending {
         if pos.in_check() {
@@ -99,6 +108,26 @@ pub trait Rules: Copy + Clone + Debug + Default + Send + Sync + 'static {
     fn is_royal(color: Color) -> bool {
         Self::ROYAL && !(Self::HORDE && matches!(color, Color::White))
     }
+}
+
+/// The legal moves of the king, on a board of 8 x 8, that end on one of some squares. `list` is room for moves.
+#[inline(always)]
+fn king_steps_to<R: Rules<G = Board8>>(
+    pos: &Pos<R>,
+    squares: u64,
+    list: &mut MoveList,
+) -> impl Iterator<Item = Move> {
+    list.clear();
+    let king = pos.king(pos.turn());
+    if Board8::tables().king(king) & squares & !pos.side(pos.turn()) != 0 {
+        pos.legal_moves(list);
+    }
+    list.iter().copied().filter(move |m| {
+        !m.is_drop()
+            && !m.is_castle()
+            && m.from(Board8::FILES, pos.turn()) == king
+            && squares & (1 << m.to()) != 0
+    })
 }
 
 /// What a pawn becomes on Capablanca's board.

@@ -1,9 +1,9 @@
 //! Racing kings: the first king on the eighth rank wins; no check may be given.
 
-use super::Rules;
+use super::{Rules, king_steps_to};
 use crate::rules::ending::{EndReason, Ending};
 use crate::rules::geometry::{Board8, Geometry};
-use crate::rules::moves::Move;
+use crate::rules::moves::{Move, MoveList};
 use crate::rules::pos::Pos;
 use crate::rules::types::{Color, Role};
 use crate::rules::variant::Variant;
@@ -34,6 +34,16 @@ impl Rules for RacingKings {
             (true, false) => (pos.turn() == Color::White || !black_can_arrive(pos))
                 .then(|| Ending::win(Color::White, EndReason::RaceWon)),
         }
+    }
+
+    #[inline(always)]
+    fn winning_move(pos: &Pos<Self>, list: &mut MoveList) -> Option<Move> {
+        king_steps_to(pos, GOAL, list).find(|&m| {
+            // Black may still equalize.
+            let mut next = *pos;
+            next.play(m);
+            Self::end(&next).is_some_and(|ending| ending.outcome.winner() == Some(pos.turn()))
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Rules;
 use crate::rules::ending::{EndReason, Ending};
 use crate::rules::geometry::Board8;
+use crate::rules::moves::{Move, MoveList};
 use crate::rules::pos::Pos;
 use crate::rules::types::Color;
 use crate::rules::variant::Variant;
@@ -25,4 +26,21 @@ impl Rules for ThreeCheck {
             .find(|&color| pos.checks_left(color) == 0)
             .map(|color| Ending::win(color, EndReason::ChecksGiven))
     }
+
+    #[inline(always)]
+    fn winning_move(pos: &Pos<Self>, list: &mut MoveList) -> Option<Move> {
+        if pos.checks_left(pos.turn()) == 1 {
+            third_check(pos, list)
+        } else {
+            None
+        }
+    }
+}
+
+#[inline(never)]
+fn third_check(pos: &Pos<ThreeCheck>, list: &mut MoveList) -> Option<Move> {
+    list.clear();
+    pos.legal_moves(list);
+    let info = pos.check_info();
+    list.iter().copied().find(|&m| pos.gives_check(m, &info))
 }

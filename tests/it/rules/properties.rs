@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use seneschal::rules::starts::SplitMix64;
-use seneschal::rules::{CastlingMode, Move, MoveKind, Position};
+use seneschal::rules::{CastlingMode, Move, MoveKind, Position, Variant};
 
 use super::{all_starts, random_game, setting};
 
@@ -179,4 +179,41 @@ fn copies_are_independent() {
         assert_eq!(copy.ply(), position.ply() + 1);
         assert_eq!(copy.turn(), !position.turn());
     });
+}
+
+/// Where a variant's own rule ends the game in the mover's favor, the winning move is one of those that do so, and there
+/// is none where no move does.
+#[test]
+fn winning_moves_win_and_none_is_missed() {
+    use Variant::{KingOfTheHill, RacingKings, ThreeCheck};
+    let mut random = SplitMix64::new(7);
+    for variant in [ThreeCheck, KingOfTheHill, RacingKings] {
+        let (mut n_winning, mut n_others) = (0, 0);
+        for _ in 0..20 * games() {
+            random_game(
+                &Position::start(variant),
+                &mut random,
+                120,
+                |position, _| {
+                    let wins = |&m: &Move| {
+                        let mut after = position.clone();
+                        after.play_unchecked(m);
+                        let ending = after.variant_end();
+                        ending.and_then(|end| end.outcome.winner()) == Some(position.turn())
+                    };
+                    let legal = position.legal_moves();
+                    let expected = legal.iter().any(wins);
+                    let found = position.winning_move();
+                    assert_eq!(found.is_some(), expected, "{variant:?} {}", position.fen());
+                    if let Some(m) = found {
+                        assert!(wins(&m) && position.is_legal(m), "{}", position.fen());
+                        n_winning += 1;
+                    } else {
+                        n_others += 1;
+                    }
+                },
+            );
+        }
+        assert!(n_winning > 10 && n_others > 100, "{variant:?} {n_winning}");
+    }
 }
