@@ -40,7 +40,7 @@ pub mod index {
     pub const HANGING: usize = 392;
     /// Promoted pieces by role: what they lack beside true ones.
     pub const PROMOTED: usize = 400;
-    /// King's distance from the hill or race goal, 0 to 7.
+    /// King's distance from the hill, or its moves to the end of the race over safe squares, 0 to 7.
     pub const GOAL: usize = 408;
     /// Checks still to give, 0 to 3.
     pub const CHECKS_LEFT: usize = 416;
@@ -118,7 +118,7 @@ pub fn walk<R: Rules, T: Tally>(pos: &Pos<R>, tally: &mut T) {
             king_danger(pos, color, occupied, &attacks, tally);
         }
         pawns(pos, color, sign, tally);
-        goal(pos, color, sign, tally);
+        goal(pos, color, sign, &attacks[(!color).index()], tally);
         if R::DROPS {
             hands(pos, color, sign, tally);
         }
@@ -157,17 +157,18 @@ fn pawn_and_king_attacks<R: Rules>(pos: &Pos<R>, color: Color) -> Attacks<R> {
     attacks
 }
 
-/// Place of a square in a piece-square table: rank from the own side * 5 + distance from the edge file.
+/// Place of a square in a piece-square table: rank from the own side * 5 + distance from the edge file. In a race both
+/// sides go the same way.
 #[inline(always)]
 #[must_use]
-pub fn folded<G: Geometry>(color: Color, square: u8) -> usize {
-    let file = square % G::FILES;
-    let rank = square / G::FILES;
+pub fn folded<R: Rules>(color: Color, square: u8) -> usize {
+    let file = square % R::G::FILES;
+    let rank = square / R::G::FILES;
     let rank = match color {
-        Color::White => rank,
-        Color::Black => 7 - rank,
+        Color::Black if R::VARIANT != Variant::RacingKings => 7 - rank,
+        _ => rank,
     };
-    usize::from(rank) * 5 + usize::from(file.min(G::FILES - 1 - file))
+    usize::from(rank) * 5 + usize::from(file.min(R::G::FILES - 1 - file))
 }
 
 /// Calls a function for each role as a compile-time constant, so that every role gets code of its own.
@@ -239,7 +240,7 @@ fn pieces_of<R: Rules, T: Tally, const ROLE: usize>(
     let color = view.color;
     let mut found = BitsOf::<R>::EMPTY;
     for square in pos.pieces(color, role).squares() {
-        tally.add(base + folded::<R::G>(color, square), view.sign);
+        tally.add(base + folded::<R>(color, square), view.sign);
         if matches!(role, Role::Pawn | Role::King) {
             continue;
         }
@@ -536,7 +537,13 @@ fn hand_of<R: Rules, T: Tally, const ROLE: usize>(
 }
 
 #[inline(always)]
-fn goal<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, sign: i32, tally: &mut T) {
+fn goal<R: Rules, T: Tally>(
+    pos: &Pos<R>,
+    color: Color,
+    sign: i32,
+    theirs: &Attacks<R>,
+    tally: &mut T,
+) {
     match R::VARIANT {
         Variant::KingOfTheHill => {
             let king = pos.king(color);
@@ -545,8 +552,7 @@ fn goal<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, sign: i32, tally: &mut T
             tally.add(index::GOAL + distance as usize, sign);
         }
         Variant::RacingKings => {
-            let king = pos.king(color);
-            tally.add(index::GOAL + usize::from(7 - king / 8), sign);
+            tally.add(index::GOAL + steps_to_last_rank(pos, color, theirs), sign);
         }
         Variant::ThreeCheck => {
             let left = usize::from(pos.checks_left(color).min(3));
@@ -556,5 +562,78 @@ fn goal<R: Rules, T: Tally>(pos: &Pos<R>, color: Color, sign: i32, tally: &mut T
             tally.add(index::COUNT, sign * pos.side(color).count() as i32);
         }
         _ => {}
+    }
+}
+
+/// Moves that the king needs to the last rank over squares that are free of its own pieces and not attacked now; 7 if it
+/// is further or there is no way.
+#[inline(always)]
+fn steps_to_last_rank<R: Rules>(pos: &Pos<R>, color: Color, theirs: &Attacks<R>) -> usize {
+    let goal = R::G::rank(7);
+    let free = R::G::FULL & !pos.side(color) & !theirs.all;
+    let mut reached = pos.pieces(color, Role::King);
+    for steps in 0..7 {
+        if (reached & goal).any() {
+            return steps;
+        }
+        let next = reached | (around::<R::G>(reached) & free);
+        if next == reached {
+            break;
+        }
+        reached = next;
+    }
+    7
+}
+
+/// The squares and all beside them, diagonally too.
+#[inline(always)]
+fn around<G: Geometry>(set: G::Bits) -> G::Bits {
+    let lower = (set & !G::FIRST_FILE).down(1);
+    let higher = (set & !G::file(G::FILES - 1)).up(1);
+    let row = set | lower | higher;
+    row | G::forward(Color::White, row) | G::forward(Color::Black, row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{AnyPos, CastlingMode, Position};
+
+    /// Counts of the goal's terms, White's less Black's.
+    struct Goals([i32; 8]);
+
+    impl Tally for Goals {
+        fn add(&mut self, index: usize, count: i32) {
+            if let Some(steps) = index.checked_sub(index::GOAL)
+                && let Some(slot) = self.0.get_mut(steps)
+            {
+                *slot += count;
+            }
+        }
+
+        fn danger(&mut self, _king: Color, _index: usize, _count: i32) {}
+    }
+
+    #[test]
+    fn a_race_is_measured_along_safe_squares() {
+        for (fen, white, black) in [
+            ("8/8/8/K6k/8/8/8/8 w - - 0 1", 3, 3),
+            // Through the rank of a lone rook it goes by taking it; where another one guards that, there is no way.
+            ("8/4r3/8/K6k/8/8/8/8 w - - 0 1", 5, 3),
+            ("8/4r3/8/K6k/8/8/8/4r3 w - - 0 1", 7, 3),
+            ("7K/8/8/8/7k/8/8/8 b - - 0 1", 0, 4),
+        ] {
+            let position =
+                Position::from_fen(Variant::RacingKings, CastlingMode::Standard, fen).unwrap();
+            let AnyPos::RacingKings(pos) = position.any() else {
+                panic!("it is racing kings");
+            };
+            let mut goals = Goals([0; 8]);
+            walk(pos, &mut goals);
+            let mut expected = [0; 8];
+            expected[white] += 1;
+            expected[black] -= 1;
+            assert_eq!(goals.0, expected, "{fen}");
+        }
     }
 }
