@@ -10,6 +10,16 @@ const NETS: &[(Variant, &[u8])] = &[
     (Variant::Crazyhouse, include_bytes!("nets/crazyhouse.net")),
     (Variant::Capablanca, include_bytes!("nets/capablanca.net")),
     (Variant::Capahouse, include_bytes!("nets/capahouse.net")),
+    (Variant::ThreeCheck, include_bytes!("nets/3check.net")),
+    (
+        Variant::KingOfTheHill,
+        include_bytes!("nets/kingofthehill.net"),
+    ),
+    (Variant::Antichess, include_bytes!("nets/antichess.net")),
+    (Variant::Suicide, include_bytes!("nets/suicide.net")),
+    (Variant::Atomic, include_bytes!("nets/atomic.net")),
+    (Variant::Horde, include_bytes!("nets/horde.net")),
+    (Variant::RacingKings, include_bytes!("nets/racingkings.net")),
 ];
 
 /// The embedded net of a variant.
