@@ -11,8 +11,8 @@
 //! point; how answers lay to it is shown too.
 //!
 //! The games of self-play over all variants begin with random moves and have 10 ms a move, with two
-//! searches for every thread; what counts there is the fixed time itself, and an illegal move, a
-//! panic or a search that never comes back ends the benchmark.
+//! searches for every thread; what counts there is the fixed time itself. An illegal move ends the
+//! benchmark, and it fails if a search panicked or hung.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -105,7 +105,11 @@ fn main() -> ExitCode {
     late += report("mixed load", &mixed_load(Duration::from_secs_f64(seconds)));
     late += report("burst: all 64 with 1 s left", &burst(ms(1_000), 64));
     late += report("burst: all 64 with 0.8 s left, again and again", &bursts(5));
-    self_play(n_games);
+    let n_broken = self_play(n_games);
+    if n_broken > 0 {
+        println!("FAILED: {n_broken} searches of self-play panicked or hung");
+        return ExitCode::FAILURE;
+    }
     if late > 0 {
         println!("FAILED: {late} moves late that one thread alone could have made in time");
         return ExitCode::FAILURE;
@@ -257,8 +261,9 @@ fn together(pool: &Arc<Pool>, remaining: Duration, games: u64, origin: Instant) 
         .collect()
 }
 
-/// Games of all variants in turn against themselves. Prints how long their moves took.
-fn self_play(n_games: u64) {
+/// Games of all variants in turn against themselves. Prints how long their moves took; the number of
+/// searches that panicked or hung.
+fn self_play(n_games: u64) -> u64 {
     let pool = new_pool();
     let next = AtomicU64::new(0);
     let played: Vec<SelfPlay> = thread::scope(|scope| {
@@ -281,7 +286,8 @@ fn self_play(n_games: u64) {
             .map(|player| player.join().expect("no game panics"))
             .collect()
     });
-    println!("{:?}", pool.stats());
+    let stats = pool.stats();
+    println!("{stats:?}");
     let took = sorted(played.iter().flat_map(|all| all.took_ms.iter().copied()));
     let n_fallbacks: usize = played.iter().map(|all| all.n_fallbacks).sum();
     let n_too_long: usize = played.iter().map(|all| all.n_too_long).sum();
@@ -303,6 +309,7 @@ fn self_play(n_games: u64) {
         beyond(5.0),
         beyond(10.0),
     );
+    stats.faults + stats.hangs
 }
 
 /// What the games of self-play of one thread have shown.

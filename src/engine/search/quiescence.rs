@@ -189,7 +189,8 @@ impl<R: Rules> Worker<R> {
             }
         }
         let end = self.arena.len();
-        let info = self.pos(ply).check_info();
+        // Only three-check asks of captures too whether they give check.
+        let info = (R::CHECKS_TO_WIN > 0).then(|| self.pos(ply).check_info());
         let mut best = -INFINITE;
         let mut best_move = Move::NONE;
         let mut count = 0;
@@ -198,7 +199,7 @@ impl<R: Rules> Worker<R> {
             let pos = self.pos(ply);
             let quiet = is_quiet(pos, m);
             if best > -MATE_BOUND && stand > -MATE_BOUND && !R::ATOMIC {
-                let loss = self.check_loss(ply, m, quiet, &info);
+                let loss = self.check_loss(ply, m, quiet, info.as_ref());
                 if !quiet && loss == 0 {
                     let gain = value_on(pos, m.to(), &self.values);
                     let optimistic = stand + self.params.quiescence_futility + gain;
@@ -239,20 +240,23 @@ impl<R: Rules> Worker<R> {
 
     /// Material that a move may cost and still be tried because it gives check.
     #[inline(always)]
-    fn check_loss(&self, ply: usize, m: Move, quiet: bool, info: &CheckInfo<R>) -> i32 {
-        if R::CHECKS_TO_WIN > 0 && (quiet || self.pos(ply).gives_check(m, info)) {
-            let left = self.pos(ply).checks_left(self.pos(ply).turn());
-            // Fewer checks left, more to pay.
-            return if left <= 2 {
+    fn check_loss(&self, ply: usize, m: Move, quiet: bool, info: Option<&CheckInfo<R>>) -> i32 {
+        let Some(info) = info else {
+            return if R::DROPS && quiet {
                 self.params.check_loss
             } else {
-                self.params.check_loss / 2
+                0
             };
+        };
+        let pos = self.pos(ply);
+        if !quiet && !pos.gives_check(m, info) {
+            return 0;
         }
-        if R::DROPS && quiet {
+        // Fewer checks left, more to pay.
+        if pos.checks_left(pos.turn()) <= 2 {
             self.params.check_loss
         } else {
-            0
+            self.params.check_loss / 2
         }
     }
 
